@@ -1,0 +1,19 @@
+"""The exceptions from the rules of shape, in one place, each with its reason. This list may only shrink.
+
+A key is a rule's name and the place as the rule's message prints it in brackets. An exception that the source
+no longer needs fails `test_exceptions_are_needed`: delete its line.
+"""
+
+EXCEPTIONS: dict[tuple[str, str], str] = {}
+
+LATE_IMPORTS: dict[str, str] = {}
+"""Files whose functions may import when they run, each with its reason: the tables of public names, vendors
+and subcommands, and the optional extras."""
+
+PUBLIC_MODULES: dict[str, str] = {
+    "src/antiphon/errors.py": "an import path of its own: who catches errors imports nothing else",
+    "src/antiphon/blocking.py": "an import path of its own: the blocking facade",
+    "src/antiphon/model_names.py": "one function that users and every command call",
+    "src/antiphon/cli/*.py": "a module is a subcommand and has its name",
+}
+"""Patterns of modules inside packages that carry no leading underscore, each with its reason."""
