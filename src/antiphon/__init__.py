@@ -1,0 +1,149 @@
+"""Antiphon keeps LLM conversations on disk, fits each model call into a token budget, and says what was shown.
+
+Public names are resolved when they are first used: `import antiphon` alone loads nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+_HOMES = {
+    "Assembled": "context",
+    "Budget": "context",
+    "Canceled": "chat",
+    "Chat": "chat",
+    "Completed": "chat",
+    "Context": "context",
+    "ContextBuilt": "chat",
+    "Event": "chat",
+    "Failed": "chat",
+    "File": "_messages",
+    "FileStore": "stores",
+    "FullContext": "context",
+    "Image": "_messages",
+    "InMemoryStore": "stores",
+    "Layer": "_trace",
+    "Limits": "chat",
+    "Line": "journal",
+    "LiveTurn": "chat",
+    "Message": "_messages",
+    "Model": "models",
+    "ModelReplied": "chat",
+    "Reasoning": "_messages",
+    "ReasoningDelta": "chat",
+    "Reply": "chat",
+    "Retrying": "chat",
+    "Session": "chat",
+    "SessionSummary": "chat",
+    "Shown": "context",
+    "Steered": "chat",
+    "Store": "stores",
+    "Text": "_messages",
+    "TextDelta": "chat",
+    "ToolCall": "_messages",
+    "ToolResult": "_messages",
+    "Trace": "_trace",
+    "Turn": "transcript",
+    "TurnAccepted": "chat",
+    "TurnOptions": "chat",
+    "TurnRequest": "chat",
+    "Usage": "_usage",
+    "View": "context",
+    "errors": "errors",
+    "estimate_tokens": "context",
+}
+
+if TYPE_CHECKING:
+    from . import errors
+    from ._messages import File, Image, Message, Reasoning, Text, ToolCall, ToolResult
+    from ._trace import Layer, Trace
+    from ._usage import Usage
+    from .chat import (
+        Canceled,
+        Chat,
+        Completed,
+        ContextBuilt,
+        Event,
+        Failed,
+        Limits,
+        LiveTurn,
+        ModelReplied,
+        ReasoningDelta,
+        Reply,
+        Retrying,
+        Session,
+        SessionSummary,
+        Steered,
+        TextDelta,
+        TurnAccepted,
+        TurnOptions,
+        TurnRequest,
+    )
+    from .context import Assembled, Budget, Context, FullContext, Shown, View, estimate_tokens
+    from .journal import Line
+    from .models import Model
+    from .stores import FileStore, InMemoryStore, Store
+    from .transcript import Turn
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Assembled",
+    "Budget",
+    "Canceled",
+    "Chat",
+    "Completed",
+    "Context",
+    "ContextBuilt",
+    "Event",
+    "Failed",
+    "File",
+    "FileStore",
+    "FullContext",
+    "Image",
+    "InMemoryStore",
+    "Layer",
+    "Limits",
+    "Line",
+    "LiveTurn",
+    "Message",
+    "Model",
+    "ModelReplied",
+    "Reasoning",
+    "ReasoningDelta",
+    "Reply",
+    "Retrying",
+    "Session",
+    "SessionSummary",
+    "Shown",
+    "Steered",
+    "Store",
+    "Text",
+    "TextDelta",
+    "ToolCall",
+    "ToolResult",
+    "Trace",
+    "Turn",
+    "TurnAccepted",
+    "TurnOptions",
+    "TurnRequest",
+    "Usage",
+    "View",
+    "errors",
+    "estimate_tokens",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'antiphon' has no attribute {name!r}")
+    module = import_module(f".{home}", __name__)
+    found = module if home == name else getattr(module, name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

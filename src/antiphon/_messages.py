@@ -1,0 +1,305 @@
+"""Messages and their parts: what people, models and tools said, in a form that belongs to no provider.
+
+Parts are frozen. Free JSON inside them (arguments, outputs, a provider's opaque data) is kept as bytes and decoded
+anew on each access. The journal's form of a message is the codec's; `Message.to_json` is the OpenAI-style object
+that imports, exports and hand-held histories speak.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from ._jsonable import NULL, Jsonable, encode, freeze, thaw
+from .errors import NotStorable
+
+Role = Literal["system", "user", "assistant", "tool"]
+
+MAX_MEDIA = 10 * 1024 * 1024
+"""Bytes of base64 that one part may hold: larger media belongs beside the journal, not in a line of it."""
+
+
+class _Part(msgspec.Struct, frozen=True, tag_field="type", rename="camel", omit_defaults=True):
+    pass
+
+
+class Text(_Part, frozen=True, tag="text"):
+    """Plain text."""
+
+    text: str
+
+
+class _Media(_Part, frozen=True):
+    """Media is held in exactly one way: base64 `data`, a `url`, a provider's `file_id`, or a `blob` digest."""
+
+    media_type: str
+    data: str | None = None
+    url: str | None = None
+    file_id: str | None = None
+    blob: str | None = None
+
+
+class Image(_Media, frozen=True, tag="image"):
+    """A picture; `width` and `height` are pixels, where known."""
+
+    width: int | None = None
+    height: int | None = None
+    detail: Literal["low", "high", "auto"] | None = None
+
+
+class File(_Media, frozen=True, tag="file"):
+    """A document; `pages` where known."""
+
+    name: str | None = None
+    pages: int | None = None
+
+
+class ToolCall(_Part, frozen=True, tag="toolCall"):
+    """A model asks for a tool to be run. `raw` is what the model wrote where that was not a JSON object."""
+
+    id: str
+    name: str
+    arguments_json: msgspec.Raw = msgspec.field(name="arguments", default=msgspec.Raw(b"{}"))
+    raw: str | None = None
+
+    @classmethod
+    def of(cls, id: str, name: str, *, arguments: Mapping[str, Jsonable], raw: str | None = None) -> ToolCall:
+        """Make a call from decoded arguments.
+
+        Raises:
+            NotStorable: if the arguments are not JSON.
+        """
+        return cls(id, name, freeze(dict(arguments), f"arguments of {name}"), raw)
+
+    @property
+    def arguments(self) -> dict[str, Jsonable]:
+        """The arguments, decoded anew on each access."""
+        found = thaw(self.arguments_json)
+        return found if isinstance(found, dict) else {}
+
+
+class ToolResult(_Part, frozen=True, tag="toolResult"):
+    """What a call gave; `output` is any JSON value."""
+
+    call_id: str
+    name: str
+    output_json: msgspec.Raw = msgspec.field(name="output", default=NULL)
+    is_error: bool = False
+
+    @classmethod
+    def of(cls, call_id: str, name: str, *, output: Jsonable, is_error: bool = False) -> ToolResult:
+        """Make a result from a JSON value.
+
+        Raises:
+            NotStorable: if the output is not JSON.
+        """
+        return cls(call_id, name, freeze(output, f"output of {name}"), is_error)
+
+    @property
+    def output(self) -> Jsonable:
+        """The output, decoded anew on each access."""
+        return thaw(self.output_json)
+
+    @property
+    def text(self) -> str:
+        """The output as a model reads it: text as it is, anything else as JSON."""
+        found = self.output
+        return found if isinstance(found, str) else encode(found).decode()
+
+
+class Reasoning(_Part, frozen=True, tag="reasoning"):
+    """A model's reasoning, with what only its own provider and model may be shown again."""
+
+    text: str = ""
+    signature: str | None = None
+    opaque_json: msgspec.Raw = msgspec.field(name="opaque", default=NULL)
+    provider: str | None = None
+    model: str | None = None
+
+    @property
+    def opaque(self) -> Jsonable:
+        """The provider's own data, decoded anew on each access."""
+        return thaw(self.opaque_json)
+
+
+Part = Text | Image | File | ToolCall | ToolResult | Reasoning
+Input = str | Sequence[Part]
+"""What a person says: text, or parts in order."""
+StoredInput = str | tuple[Part, ...]
+
+
+class Message(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, dict=True):
+    """One message: a role and its parts in order. Equality is by content."""
+
+    role: Role
+    parts: tuple[Part, ...] = ()
+
+    @classmethod
+    def of(cls, role: Role, content: Input) -> Message:
+        """Make a message from text or from parts; empty text gives a message without parts."""
+        if isinstance(content, str):
+            return cls(role, (Text(content),) if content else ())
+        return cls(role, tuple(content))
+
+    @property
+    def text(self) -> str:
+        """The text parts, joined."""
+        return "".join(part.text for part in self.parts if isinstance(part, Text))
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The tool calls in this message, in order."""
+        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+
+    @property
+    def results(self) -> tuple[ToolResult, ...]:
+        """The tool results in this message, in order."""
+        return tuple(part for part in self.parts if isinstance(part, ToolResult))
+
+    def to_json(self) -> dict[str, Jsonable]:
+        """Give the OpenAI-style object: role, content, and `tool_calls` or `tool_call_id` where there are any.
+
+        A message with several results gives the first one's id: one object stands for one result there, so split
+        such a message with `one_result_each` first. Reasoning is left out.
+        """
+        found: dict[str, Jsonable] = {"role": self.role}
+        if self.role == "tool" and self.results:
+            first = self.results[0]
+            return found | {"tool_call_id": first.call_id, "content": first.text}
+        spoken = [part for part in self.parts if isinstance(part, Text | Image | File)]
+        if spoken or not self.calls:
+            found["content"] = self.text if _only_text(spoken) else [_spoken_json(part) for part in spoken]
+        if self.calls:
+            found["tool_calls"] = [_call_json(call) for call in self.calls]
+        return found
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def one_result_each(message: Message) -> list[Message]:
+    """Split a message with several tool results into one message each; any other message stays whole."""
+    if len(message.results) < 2:
+        return [message]
+    return [Message(message.role, (part,)) for part in message.parts]
+
+
+def _only_text(parts: Sequence[Part]) -> bool:
+    return all(isinstance(part, Text) for part in parts)
+
+
+def _call_json(call: ToolCall) -> dict[str, Jsonable]:
+    text = bytes(call.arguments_json).decode() if call.raw is None else call.raw
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": text}}
+
+
+def _spoken_json(part: Text | Image | File) -> dict[str, Jsonable]:
+    if isinstance(part, Text):
+        return {"type": "text", "text": part.text}
+    address = part.url or f"data:{part.media_type};base64,{part.data or ''}"
+    if isinstance(part, Image):
+        return {"type": "image_url", "image_url": {"url": address}}
+    file: dict[str, Jsonable] = {"filename": part.name} if part.name else {}
+    return {"type": "file", "file": file | ({"file_id": part.file_id} if part.file_id else {"file_data": address})}
+
+
+def stored_input(given: Input) -> StoredInput:
+    """Check what a person said and give the form that is kept: text stays text, parts become a tuple.
+
+    Raises:
+        NotStorable: if it is neither, if a part is held in no way or in two, or if one is larger than 10 MiB.
+    """
+    if isinstance(given, str):
+        return given
+    if isinstance(given, bytes | Mapping) or not isinstance(given, Sequence):
+        raise NotStorable("input", f"a {type(given).__name__}, neither text nor a list of parts")
+    return tuple(check_part(part, f"input[{i}]") for i, part in enumerate(given))
+
+
+def check_part(part: Any, path: str) -> Part:
+    """Give the part back, or refuse what no journal keeps, named by `path`.
+
+    Raises:
+        NotStorable: see `stored_input`.
+    """
+    if not isinstance(part, Part):
+        raise NotStorable(path, f"a {type(part).__name__}, not a part of a message")
+    if not isinstance(part, Image | File):
+        return part
+    ways = [way for way in (part.data, part.url, part.file_id, part.blob) if way is not None]
+    if len(ways) != 1:
+        raise NotStorable(path, f"media held in {len(ways)} ways instead of one of data, url, file_id, blob")
+    if part.data is not None and len(part.data) > MAX_MEDIA:
+        raise NotStorable(path, f"{len(part.data):,} bytes of base64, more than {MAX_MEDIA:,}")
+    return part
+
+
+def input_text(given: StoredInput) -> str:
+    """The words of an input; media gives nothing."""
+    return given if isinstance(given, str) else Message("user", given).text
+
+
+def read_message(given: object) -> Message:
+    """Take a message, or a plain `{"role", "content"}` object in OpenAI's style.
+
+    Raises:
+        NotStorable: if it is neither.
+    """
+    if isinstance(given, Message):
+        return given
+    if not isinstance(given, Mapping) or given.get("role") not in ("system", "user", "assistant", "tool"):
+        raise NotStorable("message", f"{_shape(given)}, neither a Message nor a dict with a role and content")
+    if given["role"] == "tool":
+        result = ToolResult.of(
+            str(given.get("tool_call_id", "")), str(given.get("name", "")), output=given.get("content")
+        )
+        return Message("tool", (result,))
+    calls = tuple(_read_call(call) for call in given.get("tool_calls") or ())
+    return Message(given["role"], _read_content(given.get("content")) + calls)
+
+
+def _shape(given: object) -> str:
+    return (
+        f"a dict with the keys {sorted(map(str, given))}" if isinstance(given, Mapping) else f"a {type(given).__name__}"
+    )
+
+
+def _read_content(content: Any) -> tuple[Part, ...]:
+    if content is None or isinstance(content, str):
+        return (Text(content),) if content else ()
+    if not isinstance(content, Sequence):
+        raise NotStorable("content", f"a {type(content).__name__}, neither text nor a list of parts")
+    return tuple(_read_part(part, f"content[{i}]") for i, part in enumerate(content))
+
+
+def _read_part(part: Any, path: str) -> Part:
+    if isinstance(part, Part):
+        return part
+    if isinstance(part, Mapping) and isinstance(part.get("text"), str):
+        return Text(part["text"])
+    if isinstance(part, Mapping) and isinstance(part.get("image_url"), Mapping):
+        return _read_image(str(part["image_url"].get("url", "")))
+    raise NotStorable(path, f"{_shape(part)}, a part that cannot be read")
+
+
+def _read_image(url: str) -> Image:
+    head, comma, data = url.partition(";base64,")
+    if head.startswith("data:") and comma:
+        return Image(head.removeprefix("data:"), data=data)
+    return Image("image/*", url=url)
+
+
+def _read_call(call: Mapping[str, Any]) -> ToolCall:
+    asked = call.get("function", call)
+    id, name = str(call.get("id", "")), str(asked.get("name", ""))
+    text = asked.get("arguments") or "{}"
+    try:
+        arguments = text if isinstance(text, Mapping) else json.loads(text)
+    except ValueError:
+        arguments = None
+    if isinstance(arguments, Mapping):
+        return ToolCall.of(id, name, arguments=arguments)
+    return ToolCall.of(id, name, arguments={}, raw=str(text))

@@ -1,0 +1,281 @@
+"""Layers and traces: what one model call was shown, piece by piece, and what became of each piece.
+
+A layer is one frozen value that carries its text and, once a context was built, its fate. A trace is the tuple of
+the layers of one call: each has exactly one line, and the included ones sum to what was sent.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import msgspec
+
+from ._jsonable import Jsonable, freeze, thaw
+
+Fate = Literal["included", "truncated", "dropped", "compacted", "failed"]
+Placement = Literal["system", "input"]
+Where = Literal["system", "tools", "history", "input"]
+
+RESERVED = ("instructions", "tools", "skills", "summary", "history", "input", "overhead")
+"""Layer ids that only Antiphon gives."""
+
+_NUMBERS = ("window", "reserve", "margin", "counter")
+
+_HOME: dict[str, Where] = {
+    "instructions": "system",
+    "memory": "system",
+    "skills": "system",
+    "tools": "tools",
+    "summary": "history",
+    "history": "history",
+    "overhead": "input",
+    "input": "input",
+}
+
+
+class Layer:
+    """One piece of what a model may be shown.
+
+    Args:
+        id: `source:layer`, unique in a build.
+        text: what the model reads.
+        kind: groups layers in traces and shares.
+        priority: higher survives longer when room is short.
+        pinned: never cut and never dropped.
+        placement: with the system text, or with the newest input.
+        truncate: which end may be cut to fit; None means wholly or not at all.
+        unlocks: names of tools offered only while this layer is included.
+        tokens: the cost its maker declares; shown beside the counted one, never spent.
+
+    Attributes:
+        tokens: counted cost of what is sent; 0 until counted, and 0 for what is not sent.
+        original_tokens: cost before cutting.
+        status: included, truncated, dropped, compacted or failed.
+        reason: why, wherever it is not simply included.
+        digest: short digest of the text, or None.
+    """
+
+    __slots__ = (
+        "declared",
+        "digest",
+        "id",
+        "kind",
+        "original_tokens",
+        "pinned",
+        "placement",
+        "priority",
+        "reason",
+        "status",
+        "text",
+        "tokens",
+        "truncate",
+        "unlocks",
+        "where",
+    )
+
+    id: str
+    text: str
+    kind: str
+    where: Where
+    tokens: int
+    original_tokens: int
+    status: Fate
+    reason: str | None
+    digest: str | None
+
+    def __init__(
+        self,
+        id: str,
+        text: str,
+        *,
+        kind: str = "custom",
+        priority: int = 500,
+        pinned: bool = False,
+        placement: Placement = "input",
+        truncate: Literal["start", "middle", "end"] | None = None,
+        unlocks: Sequence[str] = (),
+        tokens: int | None = None,
+    ) -> None:
+        given: dict[str, Any] = {
+            "id": id,
+            "text": text,
+            "kind": kind,
+            "priority": priority,
+            "pinned": pinned,
+            "placement": placement,
+            "truncate": truncate,
+            "unlocks": tuple(unlocks),
+            "declared": tokens,
+            "where": _HOME.get(kind, placement),
+            "tokens": 0,
+            "original_tokens": 0,
+            "status": "included",
+            "reason": None,
+            "digest": None,
+        }
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a Layer cannot be changed; make another one instead of setting {name!r}")
+
+    def _with(self, **changes: object) -> Self:
+        other = copy.copy(self)
+        for name, value in changes.items():
+            object.__setattr__(other, name, value)
+        return other
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _layer_again, ({name: getattr(self, name) for name in self.__slots__},)
+
+    def __copy__(self) -> Self:
+        other = object.__new__(type(self))
+        for name in self.__slots__:
+            object.__setattr__(other, name, getattr(self, name))
+        return other
+
+    def kept(self, tokens: int, *, digest: str | None = None) -> Self:
+        """This layer, sent whole, at the counted cost."""
+        return self._with(tokens=tokens, original_tokens=tokens, digest=digest)
+
+    def dropped(self, reason: str, *, original_tokens: int = 0) -> Self:
+        """This layer, not sent, and why."""
+        return self._with(status="dropped", tokens=0, original_tokens=original_tokens, reason=reason)
+
+    def to_row(self) -> list[Jsonable]:
+        """The compact array that journals hold; empty places at its end are left out.
+
+        [id, kind, fate, tokens, original tokens, digest, reason, where]
+        """
+        was = self.original_tokens if self.original_tokens != self.tokens else None
+        where = self.where if _HOME.get(self.kind) != self.where else None
+        kind = self.kind if self.kind != self.id else None
+        row: list[Jsonable] = [self.id, kind, self.status, self.tokens, was, self.digest, self.reason, where]
+        while row[-1] is None:
+            row.pop()
+        return row
+
+    @classmethod
+    def from_row(cls, row: Sequence[Any]) -> Layer:
+        """Read the array that `to_row` gives; the text is not in it."""
+        id, kind, status, tokens, was, digest, reason, where = [*row, *[None] * (8 - len(row))][:8]
+        kind = id if kind is None else kind
+        return cls(id, "", kind=kind)._with(
+            status=status,
+            tokens=tokens,
+            original_tokens=tokens if was is None else was,
+            digest=digest,
+            reason=reason,
+            where=where or _HOME.get(kind, "input"),
+        )
+
+
+def _layer_again(values: dict[str, Any]) -> Layer:
+    return Layer(values["id"], values["text"])._with(**values)
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What one model call was shown.
+
+    Attributes:
+        turn_id: the turn.
+        call: number of the model call in its turn, from 1.
+        model: the model that was asked, as named.
+        window: tokens the model holds, or 0 if unknown.
+        reserve: tokens kept free for the reply.
+        layers: one a piece, in the order of placement; the included ones sum to `total`.
+        counter: who counted.
+        tools: names of the offered tools, in order.
+        warnings: one sentence each.
+    """
+
+    turn_id: str
+    call: int
+    model: str
+    layers: tuple[Layer, ...]
+    window: int = 0
+    reserve: int = 0
+    margin: int = 0
+    counter: str = ""
+    tools: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """Tokens of everything sent."""
+        return sum(layer.tokens for layer in self.layers)
+
+    @property
+    def headroom(self) -> int:
+        """Window less margin, reserve and everything sent; 0 if the window is unknown."""
+        return self.window - self.margin - self.reserve - self.total if self.window else 0
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """Tokens sent by place (system, tools, history, input) and in total."""
+        sums: dict[str, int] = {"system": 0, "tools": 0, "history": 0, "input": 0}
+        for layer in self.layers:
+            sums[layer.where] += layer.tokens
+        return sums | {"total": self.total}
+
+    def rows(self) -> list[dict[str, Jsonable]]:
+        """One dict a layer, ready for a data frame."""
+        return [
+            {
+                "turn": self.turn_id,
+                "call": self.call,
+                "layer": layer.id,
+                "kind": layer.kind,
+                "where": layer.where,
+                "status": layer.status,
+                "tokens": layer.tokens,
+                "original_tokens": layer.original_tokens,
+                "reason": layer.reason,
+            }
+            for layer in self.layers
+        ]
+
+    def to_json(self) -> msgspec.Raw:
+        """The form that `turn.shown` holds: compact rows, and only what is not empty."""
+        found: dict[str, Jsonable] = {"layers": [layer.to_row() for layer in self.layers]}
+        for name in (*_NUMBERS, "tools", "warnings"):
+            if value := getattr(self, name):
+                found[name] = value
+        return freeze(found, "trace")
+
+    @classmethod
+    def from_json(cls, kept: msgspec.Raw, *, turn_id: str, call: int, model: str) -> Trace:
+        """Read what `to_json` gave."""
+        found = thaw(kept)
+        rest: dict[str, Any] = {name: found[name] for name in _NUMBERS if name in found}
+        rest |= {name: tuple(found.get(name, ())) for name in ("tools", "warnings")}
+        layers = tuple(Layer.from_row(row) for row in found.get("layers", ()))
+        return cls(turn_id=turn_id, call=call, model=model, layers=layers, **rest)
+
+    def __str__(self) -> str:
+        return "\n".join(_table(self))
+
+
+def _table(trace: Trace) -> list[str]:
+    lines = [_headline(trace)]
+    width = max([5, *(len(layer.id) for layer in trace.layers)])
+    lines.append(f"  {'layer':<{width}}  {'where':<7}  {'status':<9}  {'tokens':>7}  {'was':>7}  why")
+    for layer in trace.layers:
+        was = f"{layer.original_tokens:,}" if layer.original_tokens != layer.tokens else ""
+        row = f"  {layer.id:<{width}}  {layer.where:<7}  {layer.status:<9}  {layer.tokens:>7,}  {was:>7}"
+        lines.append(f"{row}  {layer.reason or ''}".rstrip())
+    lines += [f"  warning: {warning}" for warning in trace.warnings]
+    return lines
+
+
+def _headline(trace: Trace) -> str:
+    head = f"turn {trace.turn_id}, call {trace.call} · {trace.model}"
+    if not trace.window:
+        return f"{head} · {trace.total:,} sent, window unknown"
+    free = f"{trace.headroom:,} free" if trace.headroom >= 0 else f"{-trace.headroom:,} over"
+    margin = f" + {trace.margin:,} margin" if trace.margin else ""
+    return f"{head} · window {trace.window:,} = {trace.total:,} sent + {trace.reserve:,} for the reply{margin} + {free}"
