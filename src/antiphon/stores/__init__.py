@@ -1,0 +1,16 @@
+"""Stores: where journals are kept."""
+
+from ._file import FileStore
+from ._in_memory import InMemoryStore
+from ._store import DeletesSessions, KeepsDerived, LeasesSessions, Listed, ListsSessions, Store
+
+__all__ = [
+    "DeletesSessions",
+    "FileStore",
+    "InMemoryStore",
+    "KeepsDerived",
+    "LeasesSessions",
+    "Listed",
+    "ListsSessions",
+    "Store",
+]
