@@ -1,0 +1,9 @@
+"""Contexts: strategies that decide what a model is shown, and what they are built from."""
+
+from ._assembly import Shown
+from ._budget import Budget
+from ._full import FullContext
+from ._tokens import TokenCounter, estimate_tokens
+from ._view import Assembled, Context, View
+
+__all__ = ["Assembled", "Budget", "Context", "FullContext", "Shown", "TokenCounter", "View", "estimate_tokens"]

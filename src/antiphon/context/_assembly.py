@@ -1,0 +1,150 @@
+"""From what a context gave to what is sent: the input is added, everything is counted, every piece has its line.
+
+The newest input stands in every call because only this module adds it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from .._messages import Message, Text, read_message
+from .._trace import Layer, Trace
+from ..errors import Misuse, WindowTooSmall
+from ._budget import Budget
+from ._tokens import PER_MESSAGE, count_messages, count_parts
+from ._view import Assembled, Built
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a model call is shown, or would be.
+
+    Attributes:
+        system: the system text.
+        messages: in order; the newest input is the last user message, what the running turn said since stands behind.
+        trace: where every token of it comes from.
+    """
+
+    system: str
+    messages: Sequence[Message]
+    trace: Trace
+
+    @property
+    def tool_names(self) -> Sequence[str]:
+        """Names of the offered tools, in order."""
+        return self.trace.tools
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The model call that something is assembled for."""
+
+    turn_id: str
+    number: int
+    model: str
+    budget: Budget
+
+
+def read_built(built: object) -> Assembled:
+    """Take what a context gave, in any of the forms it may give.
+
+    Raises:
+        Misuse: if it is none of them.
+        NotStorable: if one of its messages cannot be read.
+    """
+    if isinstance(built, str | bytes | dict) or not isinstance(built, Sequence):
+        raise Misuse(
+            f"the context gave a {type(built).__name__}", "give an Assembled, or the messages before the input"
+        )
+    assembled = built if isinstance(built, Assembled) else Assembled(cast(Sequence[Message], built))
+    return assembled._replace(before_input=[read_message(message) for message in assembled.before_input])
+
+
+def digest(text: str) -> str:
+    """Twelve hexadecimal digits that name a text in traces."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def assemble(built: Built, own: Sequence[Message], *, instructions: str, call: Call) -> Shown:
+    """Put together what one call is shown.
+
+    Args:
+        built: what the context gave.
+        own: the running turn's messages: the input first, then whatever was said since.
+        instructions: pinned text, first of the system text.
+        call: which call this is for, and the room it has.
+
+    Raises:
+        WindowTooSmall: if it does not fit into the window less the reserve; nothing was sent.
+    """
+    assembled = read_built(built)
+    before = [message for message in assembled.before_input if isinstance(message, Message)]
+    lifted = [message.text for message in before if message.role == "system"]
+    before = [message for message in before if message.role != "system"]
+    system = "\n\n".join(text for text in (instructions, assembled.system, *lifted) if text)
+    newest = own[0] if not assembled.with_input else _with_block(own[0], assembled.with_input)
+    messages = (*before, newest, *own[1:])
+    layers = _lines(assembled, before, own, instructions=instructions, lifted=lifted, budget=call.budget)
+    trace = Trace(
+        turn_id=call.turn_id,
+        call=call.number,
+        model=call.model,
+        layers=(*layers, _overhead(system, messages)),
+        window=call.budget.window,
+        reserve=call.budget.reserve,
+        margin=call.budget.margin,
+        counter=call.budget.counter_name,
+        warnings=tuple(assembled.warnings) + ((call.budget.warning,) if call.budget.warning else ()),
+    )
+    return Shown(system, messages, _checked(trace, call.budget))
+
+
+def _with_block(message: Message, block: str) -> Message:
+    return Message(message.role, (*message.parts, Text(block)))
+
+
+def _lines(
+    assembled: Assembled,
+    before: Sequence[Message],
+    own: Sequence[Message],
+    *,
+    instructions: str,
+    lifted: Sequence[str],
+    budget: Budget,
+) -> list[Layer]:
+    count = budget.counter
+    lines = []
+    if instructions:
+        line = Layer("instructions", instructions, kind="instructions", pinned=True, placement="system")
+        lines.append(line.kept(count(instructions), digest=digest(instructions)))
+    added = "\n\n".join(text for text in (assembled.system, *lifted) if text)
+    if added and not assembled.layers:
+        lines.append(Layer("context", added, placement="system").kept(count(added), digest=digest(added)))
+    lines += assembled.layers
+    if not any(layer.id == "history" for layer in assembled.layers):
+        lines.append(Layer("history", "", kind="history").kept(count_messages(before, count)))
+    if assembled.with_input and not assembled.layers:
+        block = assembled.with_input
+        lines.append(Layer("block", block).kept(count(block), digest=digest(block)))
+    lines.append(Layer("input", "", kind="input").kept(count_parts(own[0], count)))
+    if own[1:]:
+        lines.append(Layer("turn", "", kind="history").kept(count_messages(own[1:], count)))
+    return lines
+
+
+def _overhead(system: str, messages: Sequence[Message]) -> Layer:
+    framed = len(messages) + (1 if system else 0)
+    return Layer("overhead", "", kind="overhead").kept(PER_MESSAGE * framed)
+
+
+def _checked(trace: Trace, budget: Budget) -> Trace:
+    if not budget.window or trace.total <= budget.packed_limit:
+        return trace
+    if trace.total > budget.hard_limit:
+        sizes = {layer.id: layer.tokens for layer in trace.layers if layer.tokens}
+        raise WindowTooSmall(budget.window, trace.total + budget.reserve, sizes=sizes | {"reply": budget.reserve})
+    over = trace.total - budget.packed_limit
+    return replace(trace, warnings=(*trace.warnings, f"{over:,} tokens stand in the margin of the estimate"))

@@ -1,0 +1,61 @@
+"""The budget of one model call: how much room there is, and who counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ._tokens import TokenCounter, estimate_tokens
+
+UNKNOWN_WINDOW = 8_192
+"""What a model is taken to hold that does not say: unknown is never unlimited."""
+
+MARGIN = 0.10
+"""Share of the window kept free because the count is an estimate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Room for one model call, in tokens.
+
+    Attributes:
+        window: request and reply together; 0 if nothing bounds them here.
+        reserve: kept free for the reply.
+        margin: kept free for the error of the count.
+        counter: counts a text.
+        counter_name: how traces call the counter.
+        warning: a sentence for the trace if the window is a guess, else None.
+    """
+
+    window: int
+    reserve: int
+    margin: int
+    counter: TokenCounter = estimate_tokens
+    counter_name: str = "estimate"
+    warning: str | None = None
+
+    @property
+    def hard_limit(self) -> int:
+        """Most that may be sent at all."""
+        return self.window - self.reserve
+
+    @property
+    def packed_limit(self) -> int:
+        """Most that is sent by choice: the hard limit less the margin."""
+        return self.hard_limit - self.margin
+
+
+UNBOUNDED = Budget(window=0, reserve=0, margin=0)
+"""For a responder of the caller's own: what it sends on, and how much that may be, is its affair."""
+
+
+def budget_for(window: int | None, *, max_output_tokens: int | None = None) -> Budget:
+    """The budget of a model.
+
+    Args:
+        window: tokens the model holds; None or 0 where unknown, which gives 8,192 and a warning.
+        max_output_tokens: what the reply may take; by default an eighth of the window, at most 4,096.
+    """
+    known = window or UNKNOWN_WINDOW
+    reserve = max_output_tokens or min(4_096, known // 8)
+    warning = None if window else f"the model's window is unknown, so {UNKNOWN_WINDOW:,} tokens are assumed"
+    return Budget(known, reserve, int((known - reserve) * MARGIN), warning=warning)

@@ -1,0 +1,26 @@
+"""The context that shows everything: every completed turn, whole, in order."""
+
+from __future__ import annotations
+
+from ..transcript._dialogue import dialogue, turns_with_steps
+from ._view import Assembled, View
+
+
+class FullContext:
+    """Shows the model every completed turn of the session, and nothing else.
+
+    Args:
+        steps: whether tool calls and their results stand between an input and its reply: `all`, `last:N` for the
+            last N turns, or `none`.
+
+    Raises:
+        Misuse: for any other `steps`.
+    """
+
+    def __init__(self, *, steps: str = "all") -> None:
+        turns_with_steps(steps, 0)
+        self.steps = steps
+
+    def build(self, view: View) -> Assembled:
+        """Give the dialogue so far."""
+        return Assembled(dialogue(view.turns, self.steps))

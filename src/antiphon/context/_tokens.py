@@ -1,0 +1,144 @@
+"""Counting: how many tokens a text and a message cost, without a tokenizer.
+
+An estimate is a sum of 24 features of the text, each times a number fitted for a tokenizer family: letters, digits
+and punctuation, characters beyond ASCII by script, and runs of these. Against o200k its mean error is 8.5 % a text
+over forty classes of text, where a quarter of the characters is 29 % off.
+"""
+
+from __future__ import annotations
+
+import importlib.resources
+import json
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+from .._jsonable import encode
+from .._messages import File, Image, Message, Part, Reasoning, Text, ToolCall, ToolResult
+
+TokenCounter = Callable[[str], int]
+"""Counts the tokens of a text, unbiased: caution is the budget's margin."""
+
+PER_MESSAGE = 4
+PER_CALL = 8
+"""Tokens that a message and a tool call cost beyond their text (chat templates frame each; measured medians)."""
+
+LOW_DETAIL_IMAGE = 85
+IMAGE = 1_105
+"""Tokens of an image: OpenAI's price for low detail, and for a square of 1,024 pixels in high detail
+(platform.openai.com, "Images and vision", calculating costs)."""
+
+FILE_PAGE = 2_000
+"""Tokens of a page of a document; pessimistic on purpose, for nobody knows before the provider has looked."""
+
+_CLASSES = bytearray(b"p" * 256)
+for _first, _last, _letter in (
+    (0x30, 0x39, "0"),
+    (0x41, 0x5A, "A"),
+    (0x61, 0x7A, "a"),
+    (0xC0, 0xCB, "x"),
+    (0xCC, 0xCF, "g"),
+    (0xD0, 0xD3, "c"),
+    (0xD4, 0xD7, "h"),
+    (0xD8, 0xDF, "r"),
+    (0xE0, 0xE0, "i"),
+    (0xE1, 0xE1, "j"),
+    (0xE2, 0xE2, "u"),
+    (0xE3, 0xE3, "k"),
+    (0xE4, 0xE9, "z"),
+    (0xEA, 0xED, "o"),
+    (0xEE, 0xEF, "f"),
+    (0xF0, 0xFF, "e"),
+):
+    _CLASSES[_first : _last + 1] = _letter.encode() * (_last - _first + 1)
+for _blank in b" \t\v\f":
+    _CLASSES[_blank] = ord("s")
+for _newline in b"\r\n":
+    _CLASSES[_newline] = ord("n")
+_TABLE = bytes(_CLASSES)
+_CONTINUATION = bytes(range(0x80, 0xC0))
+
+_LETTERS = "aA0pxgchrijukzofe"
+_WORDS = re.compile(rb"[aA]+")
+_LONG_WORDS = re.compile(rb"[aA]{7,}")
+_CAMEL = re.compile(rb"aA")
+_RUNS = {
+    "drun": re.compile(rb"0+"),
+    "srun": re.compile(rb"s{2,}"),
+    "nrun": re.compile(rb"n+"),
+    "prun": re.compile(rb"p+"),
+}
+
+UNKNOWN = ("o200k_base", "gemma3", "claude3")
+"""A model of no known family costs what the dearest of these would."""
+
+
+@lru_cache(maxsize=1)
+def families() -> dict[str, dict[str, float]]:
+    """The fitted numbers, by tokenizer family."""
+    text = importlib.resources.files(__package__).joinpath("token_families.json").read_text("utf-8")
+    found: dict[str, dict[str, float]] = json.loads(text)
+    return found
+
+
+def _features(text: str) -> dict[str, int]:
+    classes = text.encode("utf-8", "replace").translate(_TABLE, _CONTINUATION)
+    counts = {letter: classes.count(letter.encode()) for letter in _LETTERS}
+    counts["word"] = len(_WORDS.findall(classes))
+    counts["longword"] = sum(len(word) - 6 for word in _LONG_WORDS.findall(classes))
+    counts["camel"] = len(_CAMEL.findall(classes))
+    return counts | {name: len(pattern.findall(classes)) for name, pattern in _RUNS.items()}
+
+
+def estimate_tokens(text: str, *, family: str | None = None) -> int:
+    """Estimate the tokens of a text.
+
+    Args:
+        text: any text; lone surrogates count like a replacement character.
+        family: a key of `families()`, or None for the dearest of three common ones.
+
+    Returns:
+        Whole tokens, at least 1 for any text that is not empty.
+    """
+    if not text:
+        return 0
+    features = _features(text)
+    vectors = [families()[name] for name in ((family,) if family else UNKNOWN)]
+    best = max(sum(vector[name] * count for name, count in features.items()) for vector in vectors)
+    return max(1, round(best))
+
+
+def count_part(part: Part, counter: TokenCounter) -> int:
+    """Tokens of one part, wherever it stands."""
+    match part:
+        case Text(text=text):
+            return counter(text)
+        case Reasoning(text=text):
+            return counter(text)
+        case ToolCall():
+            written = bytes(part.arguments_json).decode() if part.raw is None else part.raw
+            return PER_CALL + counter(part.name) + counter(written)
+        case ToolResult():
+            return counter(part.text)
+        case Image():
+            return LOW_DETAIL_IMAGE if part.detail == "low" else IMAGE
+        case File():
+            return FILE_PAGE * (part.pages or 1)
+
+
+def count_parts(message: Message, counter: TokenCounter) -> int:
+    """Tokens of a message's parts, without what frames it. The figure is kept on the message, one a counter."""
+    kept = message.__dict__.setdefault("_tokens", {})
+    if (count := kept.get(counter)) is None:
+        count = kept[counter] = sum(count_part(part, counter) for part in message.parts)
+    return int(count)
+
+
+def count_messages(messages: Sequence[Message], counter: TokenCounter) -> int:
+    """Tokens of all the messages' parts, without what frames them."""
+    return sum(count_parts(message, counter) for message in messages)
+
+
+def json_tokens(value: object, counter: TokenCounter) -> int:
+    """Tokens of a JSON value as it is sent."""
+    return counter(encode(value).decode())
