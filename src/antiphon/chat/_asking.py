@@ -1,0 +1,88 @@
+"""Asks a model once: its events become the turn's, its reply is checked before anything trusts it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from .._messages import check_part
+from ..context._assembly import Shown
+from ..errors import MalformedReply, NotStorable
+from ..models._events import ModelEvent, ReasoningPiece, Replied, Retry, TextPiece
+from ..models._model import Model
+from ..models._request import ModelRequest
+from ._events import ReasoningDelta, Retrying, TextDelta
+from ._log import EventLog
+from ._plan import TurnPlan
+from ._responder import Responding, TurnRequest, closing
+
+
+class Asking:
+    """The model calls of one turn.
+
+    Attributes:
+        said: text of the running call so far: what is kept as partial if it ends here.
+    """
+
+    def __init__(self, plan: TurnPlan, log: EventLog, *, session_id: str) -> None:
+        self._plan = plan
+        self._log = log
+        self._session_id = session_id
+        self.said = ""
+
+    async def ask(self, shown: Shown) -> Replied:
+        """Make one call and read it to its end.
+
+        Raises:
+            ModelError: as the model raised it; MalformedReply if the stream ended without a reply.
+        """
+        self.said = ""
+        model = self._model(shown)
+        request = ModelRequest(shown.messages, system=shown.system)
+        async with closing(model.stream(request)) as stream:
+            reply = await self._read(stream)
+        if reply is None:
+            raise MalformedReply(model.name, "the stream ended without a reply")
+        return self._checked(reply, model.name)
+
+    def _model(self, shown: Shown) -> Model:
+        answers = self._plan.answers
+        if isinstance(answers, Model):
+            return answers
+        request = TurnRequest(
+            session_id=self._session_id,
+            turn_id=self._plan.turn_id,
+            messages=shown.messages,
+            input=self._plan.input,
+            instructions=shown.system,
+            trace=shown.trace,
+            deps=self._plan.deps,
+            metadata=self._plan.metadata,
+        )
+        return Responding(answers, request)
+
+    async def _read(self, stream: AsyncIterator[ModelEvent]) -> Replied | None:
+        async for event in stream:
+            if isinstance(event, TextPiece):
+                self.said += event.text
+                self._log.emit(TextDelta(event.text))
+            elif isinstance(event, ReasoningPiece):
+                self._log.emit(ReasoningDelta(event.text))
+            elif isinstance(event, Retry):
+                self.said = ""
+                self._log.emit(Retrying(attempt=event.attempt, delay=event.delay, reason=event.reason))
+            elif isinstance(event, Replied):
+                return event
+        return None
+
+    def _checked(self, reply: Replied, model: str) -> Replied:
+        if reply.message.role != "assistant":
+            raise MalformedReply(model, f"its message has the role {reply.message.role!r}")
+        try:
+            for i, part in enumerate(reply.message.parts):
+                check_part(part, f"reply[{i}]")
+        except NotStorable as error:
+            raise MalformedReply(model, str(error)) from None
+        if not self.said and reply.message.text:
+            self._log.emit(TextDelta(reply.message.text))
+        self.said = reply.message.text
+        return reply

@@ -1,0 +1,137 @@
+"""What a reader of a running turn is told. Names equal the journal's types where both exist."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Literal
+
+import msgspec
+
+from .._jsonable import Jsonable
+from .._messages import Message, StoredInput
+from .._trace import Trace
+from ._reply import Reply
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something happened in a turn.
+
+    Attributes:
+        seq: place in the turn's log, from 1; `events(after=seq)` goes on behind it.
+        turn_id: the turn.
+    """
+
+    seq: int = 0
+    turn_id: str = ""
+    type: ClassVar[str] = "event"
+
+    def to_dict(self) -> dict[str, Jsonable]:
+        """The event as JSON: type, seq, turn_id and its own fields."""
+        own = {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
+        return {"type": self.type, **own}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnAccepted(Event):
+    """The input is committed."""
+
+    type: ClassVar[str] = "turn.accepted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextBuilt(Event):
+    """A model is about to be asked; `trace` says what it is shown."""
+
+    trace: Trace
+    type: ClassVar[str] = "turn.shown"
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta(Event):
+    """More of the reply's text. What one reader has not had yet comes joined."""
+
+    text: str
+    type: ClassVar[str] = "text.delta"
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta(Event):
+    """More of the model's visible reasoning."""
+
+    text: str
+    type: ClassVar[str] = "reasoning.delta"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelReplied(Event):
+    """A model call ended that did not end the turn; text since the one before belongs to it."""
+
+    message: Message
+    type: ClassVar[str] = "model.replied"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steered(Event):
+    """A person said more, and it is committed."""
+
+    input: StoredInput
+    type: ClassVar[str] = "turn.steered"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retrying(Event):
+    """The model is asked again; text since the last `ModelReplied` is void. `delay` is in seconds."""
+
+    attempt: int
+    delay: float
+    reason: str = ""
+    type: ClassVar[str] = "model.retrying"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completed(Event):
+    """The turn ended in a reply; the last event."""
+
+    reply: Reply
+    type: ClassVar[str] = "turn.completed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed(Event):
+    """The turn ended in an error, or its outcome could not be written; the last event."""
+
+    error: str
+    phase: Literal["send", "accept"] = "send"
+    partial: str = ""
+    type: ClassVar[str] = "turn.failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Canceled(Event):
+    """The turn was canceled; the last event."""
+
+    reason: str | None
+    partial: str = ""
+    type: ClassVar[str] = "turn.canceled"
+
+
+ENDS = (Completed, Failed, Canceled)
+"""Exactly one of these is the last event of a turn's run."""
+
+
+def _plain(value: Any) -> Jsonable:
+    if isinstance(value, Trace):
+        return value.rows()
+    if isinstance(value, Reply):
+        return {
+            "text": value.text,
+            "finish_reason": value.finish_reason,
+            "model": value.model,
+            "usage": _plain(value.usage),
+        }
+    if isinstance(value, Message):
+        return value.to_json()
+    if isinstance(value, msgspec.Struct):
+        return {name: _plain(getattr(value, name)) for name in value.__struct_fields__}
+    return [_plain(part) for part in value] if isinstance(value, tuple) else value

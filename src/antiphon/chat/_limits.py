@@ -1,0 +1,96 @@
+"""How much one turn may take, and what the caller may ask of one turn alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypedDict
+
+from .._jsonable import Jsonable
+from .._usage import Usage
+from ..errors import Misuse
+from ..models._model import Model
+
+WhenBusy = Literal["raise", "wait", "steer"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """When a turn must come to its end. None is no limit.
+
+    Attributes:
+        model_calls: calls of the model in one turn; the last one is asked without tools, so that the turn ends in
+            words.
+        tokens: tokens of all calls together, in and out; checked between calls.
+        seconds: time from the first call on; a turn that runs out of it is canceled, with what was said as partial.
+        at_limit: `answer` asks once more without tools, `stop` ends the turn with what there is.
+
+    Raises:
+        Misuse: for a limit that is not positive, or an unknown `at_limit`.
+    """
+
+    model_calls: int | None = 25
+    tokens: int | None = None
+    seconds: float | None = None
+    at_limit: Literal["answer", "stop"] = "answer"
+
+    def __post_init__(self) -> None:
+        for name in ("model_calls", "tokens", "seconds"):
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise Misuse(f"Limits({name}={value!r}) leaves no room for a turn", "give a positive number, or None")
+        if self.at_limit not in ("answer", "stop"):
+            raise Misuse(f"at_limit={self.at_limit!r} is not known", "use 'answer' or 'stop'")
+
+    def reached(self, calls: int, usage: Usage) -> bool:
+        """Whether no further call may be made after this many, which took this much."""
+        if self.model_calls is not None and calls >= self.model_calls:
+            return True
+        return self.at_limit == "stop" and self._spent(usage)
+
+    def last_call(self, calls: int, usage: Usage) -> bool:
+        """Whether call number `calls` must be the last, and so be asked without tools."""
+        if self.at_limit == "stop":
+            return False
+        return self._spent(usage) or (self.model_calls is not None and calls >= self.model_calls)
+
+    def _spent(self, usage: Usage) -> bool:
+        return self.tokens is not None and usage.total >= self.tokens
+
+
+class TurnOptions(TypedDict, total=False):
+    """What may be said for one turn alone.
+
+    key: the caller's name for this request; the same key in the same session is the same turn, after a crash too.
+    model: another model than the Chat's, or its name.
+    instructions: other instructions than the Chat's.
+    deps: handed to contexts and responders as it is; never kept.
+    limits: other limits than the Chat's.
+    metadata: kept with the input.
+    when_busy: what to do while another turn of the session runs: `raise` `SessionBusy`, `wait` for it, or `steer` it.
+    """
+
+    key: str
+    model: str | Model
+    instructions: str
+    deps: object
+    limits: Limits
+    metadata: Mapping[str, Jsonable]
+    when_busy: WhenBusy
+
+
+KNOWN_OPTIONS = frozenset(TurnOptions.__annotations__)
+
+
+def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Refuse what is no option of a turn.
+
+    Raises:
+        Misuse: naming the option.
+    """
+    for name in options:
+        if name not in KNOWN_OPTIONS:
+            raise Misuse(f"{name!r} is no option of a turn", f"known are {', '.join(sorted(KNOWN_OPTIONS))}")
+    if options.get("when_busy", "raise") not in ("raise", "wait", "steer"):
+        raise Misuse(f"when_busy={options['when_busy']!r} is not known", "use 'raise', 'wait' or 'steer'")
+    return dict(options)

@@ -1,0 +1,57 @@
+"""The log of one turn's run: written once, read by anyone, from anywhere in it, at any pace."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+from ._events import ENDS, Event, ReasoningDelta, TextDelta
+
+
+class EventLog:
+    """Keeps every event of a run; the writer never waits for a reader."""
+
+    def __init__(self, turn_id: str) -> None:
+        self._turn_id = turn_id
+        self._events: list[Event] = []
+        self._news = asyncio.Event()
+
+    @property
+    def ended(self) -> bool:
+        """Whether the last event is there."""
+        return bool(self._events) and isinstance(self._events[-1], ENDS)
+
+    def emit(self, event: Event) -> None:
+        """Add an event behind all others."""
+        self._events.append(replace(event, seq=len(self._events) + 1, turn_id=self._turn_id))
+        self._news.set()
+        self._news = asyncio.Event()
+
+    async def read(self, *, after: int = 0) -> AsyncIterator[Event]:
+        """Give the events behind `after`, in order, until the last.
+
+        Text that this reader has not had yet comes as one piece, with the seq of its last part: `after` never cuts
+        and never repeats text.
+        """
+        at = max(after, 0)
+        while True:
+            while at < len(self._events):
+                event = self._joined(at)
+                at = event.seq
+                yield event
+            if self.ended:
+                return
+            await self._news.wait()
+
+    def _joined(self, at: int) -> Event:
+        first = self._events[at]
+        if not isinstance(first, TextDelta | ReasoningDelta):
+            return first
+        end = at + 1
+        while end < len(self._events) and type(self._events[end]) is type(first):
+            end += 1
+        if end == at + 1:
+            return first
+        pieces = [piece.text for piece in self._events[at:end] if isinstance(piece, TextDelta | ReasoningDelta)]
+        return replace(first, text="".join(pieces), seq=self._events[end - 1].seq)

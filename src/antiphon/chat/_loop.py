@@ -1,0 +1,181 @@
+"""One turn, as a generator of effects: no I/O, no clock, no task. The loop alone decides how a turn ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from .._jsonable import Jsonable, freeze
+from .._messages import Message, Text
+from .._usage import Usage
+from ..journal._entries import (
+    Failure,
+    KnownEntry,
+    ModelReplied,
+    Outcome,
+    ToolReturned,
+    TurnCanceled,
+    TurnCompleted,
+    TurnFailed,
+)
+from ._effects import Answered, Ask, Broken, Built, Done, Finish, Loop, MoreSteering, Show, Stopped, Write, perform
+from ._limits import Limits
+
+NOT_OFFERED = "not run: no tool of this name is offered"
+NOT_RUN = "not run: the turn has reached its limit"
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a turn ended.
+
+    Attributes:
+        outcome: the entry that says so.
+        error: what `result()` raises, or None for a reply.
+        written: whether the outcome is in the journal.
+    """
+
+    outcome: Outcome
+    error: BaseException | None = None
+    written: bool = True
+
+
+@dataclass(slots=True)
+class Turning:
+    """What the loop knows of the turn it runs.
+
+    Attributes:
+        turn_id: the turn.
+        limits: when to stop.
+        entry: makes an entry of this session from a class and its fields.
+        responder: what answers, for the outcome's metadata.
+        calls: model calls so far.
+        usage: tokens so far.
+    """
+
+    turn_id: str
+    limits: Limits
+    entry: Callable[..., Any]
+    responder: Jsonable
+    calls: int = 0
+    usage: Usage = Usage()
+
+
+def run_turn(turning: Turning) -> Loop[Ended]:
+    """Ask until the turn has an outcome, and commit that outcome."""
+    ended: Ended | None = None
+    while ended is None:
+        turning.calls += 1
+        ended = yield from _one_call(turning)
+    return ended
+
+
+def _one_call(turning: Turning) -> Loop[Ended | None]:
+    offer_tools = not turning.limits.last_call(turning.calls, turning.usage)
+    built = yield from perform(Show(turning.calls, offer_tools))
+    if not isinstance(built, Built):
+        return (yield from _end_without_reply(turning, built))
+    answer = yield from perform(Ask(built.shown, turning.calls, offer_tools))
+    if not isinstance(answer, Answered):
+        return (yield from _end_without_reply(turning, answer))
+    turning.usage += answer.reply.usage or Usage()
+    last = not offer_tools or turning.limits.reached(turning.calls, turning.usage)
+    if answer.reply.message.calls:
+        return (yield from _round(turning, answer, seen=built.steered, last=last))
+    return (yield from _end_with_reply(turning, answer, seen=built.steered, last=last))
+
+
+def _round(turning: Turning, answer: Answered, *, seen: int, last: bool) -> Loop[Ended | None]:
+    """Answer every call of a reply, whatever comes of it, and go on unless this was the last."""
+    why = NOT_RUN if last else NOT_OFFERED
+    returned = [
+        turning.entry(
+            ToolReturned,
+            turn_id=turning.turn_id,
+            call_id=call.id,
+            name=call.name,
+            output_json=freeze(f"{why}: {call.name!r}", "output"),
+            is_error=True,
+        )
+        for call in answer.reply.message.calls
+    ]
+    written = yield from perform(Write((_replied(turning, answer, seen), *returned)))
+    if isinstance(written, Broken):
+        return (yield from _end_without_reply(turning, written))
+    if not last:
+        return None
+    words = tuple(part for part in answer.reply.message.parts if isinstance(part, Text))
+    return (yield from _commit(turning, _completed(turning, Message("assistant", words), seen=seen, finish="limit")))
+
+
+def _end_with_reply(turning: Turning, answer: Answered, *, seen: int, last: bool) -> Loop[Ended | None]:
+    reply = answer.reply
+    outcome = _completed(turning, reply.message, seen=seen, finish=reply.finish, usage=reply.usage, model=reply.model)
+    verdict = yield from perform(Finish(outcome, None if last else seen))
+    match verdict:
+        case MoreSteering():
+            written = yield from perform(Write((_replied(turning, answer, seen),)))
+            return (yield from _end_without_reply(turning, written)) if isinstance(written, Broken) else None
+        case Stopped():
+            said = Stopped(verdict.reason, reply.message.text)
+            return (yield from _end_without_reply(turning, said))
+        case Broken():
+            return Ended(outcome, verdict.error, written=False)
+        case Done():
+            return Ended(outcome)
+
+
+def _end_without_reply(turning: Turning, why: Broken | Stopped) -> Loop[Ended]:
+    fields: dict[str, Any] = {"turn_id": turning.turn_id, "partial": why.partial or None}
+    if isinstance(why, Stopped):
+        return (yield from _commit(turning, turning.entry(TurnCanceled, reason=why.reason, **fields)))
+    failure = Failure(type(why.error).__name__, str(why.error))
+    return (yield from _commit(turning, turning.entry(TurnFailed, error=failure, **fields), why.error))
+
+
+def _commit(turning: Turning, outcome: Outcome, error: BaseException | None = None) -> Loop[Ended]:
+    """Write an outcome that nothing can hold up any more; if that fails, the turn's own error still counts."""
+    verdict = yield from perform(Finish(outcome, None, final=True))
+    if isinstance(verdict, Broken):
+        own = error if error is not None or isinstance(outcome, TurnCanceled) else verdict.error
+        return Ended(outcome, own, written=False)
+    return Ended(outcome, error)
+
+
+def _replied(turning: Turning, answer: Answered, seen: int) -> KnownEntry:
+    reply = answer.reply
+    entry: KnownEntry = turning.entry(
+        ModelReplied,
+        turn_id=turning.turn_id,
+        call=turning.calls,
+        message=reply.message,
+        usage=reply.usage,
+        model=reply.model,
+        steered=seen,
+    )
+    return entry
+
+
+def _completed(
+    turning: Turning,
+    message: Message,
+    *,
+    seen: int,
+    finish: str,
+    usage: Usage | None = None,
+    model: str | None = None,
+) -> TurnCompleted:
+    only_text = len(message.parts) == 1 and isinstance(message.parts[0], Text)
+    entry: TurnCompleted = turning.entry(
+        TurnCompleted,
+        turn_id=turning.turn_id,
+        output=message.text if only_text else None,
+        message=None if only_text else message,
+        finish=None if finish == "stop" else finish,
+        usage=usage,
+        model=model,
+        steered=seen,
+        metadata_json=freeze({"responder": turning.responder}, "metadata"),
+    )
+    return entry

@@ -1,0 +1,117 @@
+"""Decides what each turn is run with: a Chat's settings, and over them what was asked for one turn alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from .._jsonable import Jsonable
+from .._messages import StoredInput
+from .._model_names import model_from_name
+from ..context import Context, FullContext
+from ..context._view import ContextFunction
+from ..errors import Misuse
+from ..models import Model
+from ._limits import Limits
+from ._plan import Instructions, KeepTexts, TurnPlan
+from ._responder import Responder
+
+
+@dataclass(slots=True, kw_only=True)
+class Settings:
+    """What a Chat was given; see there."""
+
+    model: str | Model | None
+    responder: Responder | None
+    context: Context | ContextFunction | None
+    instructions: Instructions | None
+    limits: Limits | None
+    keep_texts: KeepTexts
+
+
+class Planner:
+    """Makes turn plans.
+
+    Raises:
+        Misuse: if the settings contradict each other.
+        UnknownModel, MissingExtra: if the model's name leads nowhere.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        if settings.model is not None and settings.responder is not None:
+            raise Misuse("a Chat was given both a model and a responder", "give one of the two")
+        if settings.responder is not None and not callable(settings.responder):
+            raise Misuse(f"responder is a {type(settings.responder).__name__}", "give a function of a TurnRequest")
+        if settings.keep_texts not in ("stable", "none"):
+            raise Misuse(f"keep_texts={settings.keep_texts!r} is not known", "use 'stable' or 'none'")
+        self._made: dict[str, Model] = {}
+        self._settings = settings
+        self._context = _checked_context(settings.context)
+        self._answers = settings.responder if settings.model is None else self.model(settings.model)
+
+    def model(self, given: str | Model) -> Model:
+        """Give the model; one that is named is made once, and closed with the Chat.
+
+        Raises:
+            UnknownModel, MissingExtra: if there is none of this name here.
+        """
+        if not isinstance(given, str):
+            if not isinstance(given, Model):
+                raise Misuse(f"model is a {type(given).__name__}", "give a Model or a model's name")
+            return given
+        if given not in self._made:
+            self._made[given] = model_from_name(given)
+        return self._made[given]
+
+    def plan(self, turn_id: str, input: StoredInput, *, retry_of: str | None, options: Mapping[str, Any]) -> TurnPlan:
+        """Decide what a turn is run with.
+
+        Raises:
+            Misuse: if nothing is there to answer.
+        """
+        answers = self.model(options["model"]) if "model" in options else self._answers
+        if answers is None:
+            raise Misuse("this Chat has neither a model nor a responder", "give it one, or give one with the turn")
+        return TurnPlan(
+            turn_id=turn_id,
+            input=input,
+            context=self._context,
+            answers=answers,
+            instructions=options.get("instructions", self._settings.instructions) or "",
+            limits=options.get("limits") or self._settings.limits or Limits(),
+            key=options.get("key"),
+            retry_of=retry_of,
+            deps=options.get("deps"),
+            metadata=options.get("metadata") or {},
+            options=_kept_options(options),
+            keep_texts=self._settings.keep_texts,
+        )
+
+    async def aclose(self) -> None:
+        """Close the models that were made here and can be closed; one handed in is its owner's."""
+        made, self._made = self._made, {}
+        for model in made.values():
+            close = getattr(model, "aclose", None)
+            if close is not None:
+                await close()
+
+
+def _checked_context(given: Context | ContextFunction | None) -> Context | ContextFunction:
+    if given is None:
+        return FullContext()
+    if isinstance(given, type) or not (isinstance(given, Context) or callable(given)):
+        raise TypeError(f"context is {given!r}; give an object with build(view), or a function of a View")
+    return given
+
+
+def _kept_options(options: Mapping[str, Any]) -> dict[str, Jsonable]:
+    kept: dict[str, Jsonable] = {}
+    if "instructions" in options:
+        kept["instructions"] = options["instructions"]
+    if "model" in options:
+        given = options["model"]
+        kept["model"] = given if isinstance(given, str) else given.name
+    if options.get("limits") is not None:
+        kept["limits"] = {name: value for name, value in asdict(options["limits"]).items() if value is not None}
+    return kept

@@ -1,0 +1,64 @@
+"""What a turn gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from .._messages import Message
+from .._trace import Trace
+from .._usage import Usage
+from ..transcript._turn import Turn
+
+ReplyReason = Literal["stop", "length", "refusal", "limit", "waiting"]
+"""Why a reply ended: it was done, it reached its length, the model declined, the turn reached a limit, or a person
+must decide first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The reply of a completed turn; `str(reply)` is its text.
+
+    Attributes:
+        text: the reply's text.
+        message: the reply as a message.
+        usage: tokens of all the turn's model calls; zeros where nothing was reported.
+        finish_reason: stop, length, refusal, limit or waiting.
+        turn_id: the turn.
+        model: the model that answered, as it names itself, or None.
+        traces: what each of the turn's model calls was shown.
+    """
+
+    text: str
+    message: Message
+    usage: Usage
+    finish_reason: ReplyReason
+    turn_id: str
+    model: str | None
+    traces: tuple[Trace, ...]
+
+    @property
+    def trace(self) -> Trace:
+        """What the last model call was shown.
+
+        Raises:
+            IndexError: if no model call was recorded, as in a turn from elsewhere.
+        """
+        return self.traces[-1]
+
+    def __str__(self) -> str:
+        return self.text
+
+    @classmethod
+    def of(cls, turn: Turn) -> Reply:
+        """Read the reply of a completed turn."""
+        message = turn.reply or Message("assistant")
+        return cls(
+            text=message.text,
+            message=message,
+            usage=turn.usage or Usage(),
+            finish_reason=cast(ReplyReason, turn.finish_reason or "stop"),
+            turn_id=turn.id,
+            model=turn.model,
+            traces=turn.traces,
+        )
