@@ -59,11 +59,7 @@ def _is_package(source: Source) -> bool:
 
 
 def _statements(source: Source) -> list[ast.Import | ast.ImportFrom]:
-    typed = (
-        {id(node) for block in type_checking(source) for node in ast.walk(block)}
-        if _is_package(source)
-        else set()
-    )
+    typed = {id(node) for block in type_checking(source) for node in ast.walk(block)} if _is_package(source) else set()
     return [
         node
         for node in ast.walk(source.tree)

@@ -247,11 +247,7 @@ def described_constants(source: Source) -> set[str]:
     """Names assigned at module level with a docstring in the line below."""
     found: set[str] = set()
     for node, below in zip(source.tree.body, source.tree.body[1:], strict=False):
-        if (
-            isinstance(node, ast.Assign | ast.AnnAssign)
-            and isinstance(below, ast.Expr)
-            and _is_text(below.value)
-        ):
+        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(below, ast.Expr) and _is_text(below.value):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             found.update(target.id for target in targets if isinstance(target, ast.Name))
     return found

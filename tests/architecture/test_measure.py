@@ -85,9 +85,7 @@ def test_words_of_names() -> None:
 def test_cycles_through_packages_are_found() -> None:
     """A name taken from a package leads to the module that defines it, so that a hidden cycle shows."""
     files = [
-        source(
-            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from ._x import X", "src/p/__init__.py"
-        ),
+        source("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from ._x import X", "src/p/__init__.py"),
         source("import p._y", "src/p/_x.py"),
         source("def f():\n    from p import X", "src/p/_y.py"),
     ]

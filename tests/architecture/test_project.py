@@ -17,9 +17,7 @@ def project_files() -> list[Path]:
     """The files that are, or could be, committed; outside a checkout, all that aren't hidden."""
     asked = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
     try:
-        listed = subprocess.run(asked, cwd=ROOT, capture_output=True, check=True, text=True).stdout.split(
-            "\0"
-        )
+        listed = subprocess.run(asked, cwd=ROOT, capture_output=True, check=True, text=True).stdout.split("\0")
     except (OSError, subprocess.CalledProcessError):
         listed = [
             path.relative_to(ROOT).as_posix()

@@ -47,9 +47,7 @@ def test_packages_say_what_is_public() -> None:
 def test_public_names_are_sorted(package: str) -> None:
     """`__all__` is in `sorted` order and holds a name once."""
     names = exported(PACKAGES[package])
-    assert names == sorted(set(names or [])), (
-        f"{PACKAGES[package].path}: sort `__all__` and keep each name once"
-    )
+    assert names == sorted(set(names or [])), f"{PACKAGES[package].path}: sort `__all__` and keep each name once"
 
 
 @pytest.mark.parametrize("package", PACKAGES)

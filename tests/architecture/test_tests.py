@@ -44,9 +44,7 @@ def test_tests_are_short() -> None:
         limit = LINES_OF_STORIES if source.path.startswith(STORIES) else LINES
         for name, node, _ in functions(source):
             if node.name.startswith("test") and (lines := length(source, node)) > limit:
-                wrong.append(
-                    source.find(name, node.lineno, f"{lines} code lines, at most {limit}: one rule a test")
-                )
+                wrong.append(source.find(name, node.lineno, f"{lines} code lines, at most {limit}: one rule a test"))
     assert not wrong, "\n" + "\n".join(map(str, wrong))
 
 

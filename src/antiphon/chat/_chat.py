@@ -10,10 +10,9 @@ from typing import Self
 from .._clock import Clock, system_clock, written
 from .._ids import new_session_id
 from .._jsonable import NULL, Jsonable, freeze
-from ..context._view import Context, ContextFunction
+from ..context import Context, ContextFunction
 from ..errors import Misuse, SessionBusy, SessionClosed, SessionExists, SessionNotFound
-from ..journal._codec import decode, encode
-from ..journal._entries import SessionCreated, heading
+from ..journal import SessionCreated, decode, encode, heading
 from ..models import Model
 from ..stores import DeletesSessions, InMemoryStore, ListsSessions, Store
 from ..transcript import Transcript, replay
@@ -150,7 +149,7 @@ class Chat:
         if held is not None:
             return held
         recorder = Recorder(self.store, transcript, place=self.place, clock=self._clock)
-        session = Session(self, self.store, recorder)
+        session = Session(self, store=self.store, recorder=recorder)
         self._sessions[transcript.session_id] = session
         return session
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .._jsonable import Jsonable, freeze
@@ -59,7 +59,7 @@ class Turning:
     entry: Callable[..., Any]
     responder: Jsonable
     calls: int = 0
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
 
 
 def run_turn(turning: Turning) -> Loop[Ended]:
@@ -100,13 +100,13 @@ def _round(turning: Turning, answer: Answered, *, seen: int, last: bool) -> Loop
         )
         for call in answer.reply.message.calls
     ]
-    written = yield from perform(Write((_replied(turning, answer, seen), *returned)))
+    written = yield from perform(Write((_replied(turning, answer, seen=seen), *returned)))
     if isinstance(written, Broken):
         return (yield from _end_without_reply(turning, written))
     if not last:
         return None
     words = tuple(part for part in answer.reply.message.parts if isinstance(part, Text))
-    return (yield from _commit(turning, _completed(turning, Message("assistant", words), seen=seen, finish="limit")))
+    return (yield from _commit(_completed(turning, Message("assistant", words), seen=seen, finish="limit")))
 
 
 def _end_with_reply(turning: Turning, answer: Answered, *, seen: int, last: bool) -> Loop[Ended | None]:
@@ -115,7 +115,7 @@ def _end_with_reply(turning: Turning, answer: Answered, *, seen: int, last: bool
     verdict = yield from perform(Finish(outcome, None if last else seen))
     match verdict:
         case MoreSteering():
-            written = yield from perform(Write((_replied(turning, answer, seen),)))
+            written = yield from perform(Write((_replied(turning, answer, seen=seen),)))
             return (yield from _end_without_reply(turning, written)) if isinstance(written, Broken) else None
         case Stopped():
             said = Stopped(verdict.reason, reply.message.text)
@@ -129,12 +129,12 @@ def _end_with_reply(turning: Turning, answer: Answered, *, seen: int, last: bool
 def _end_without_reply(turning: Turning, why: Broken | Stopped) -> Loop[Ended]:
     fields: dict[str, Any] = {"turn_id": turning.turn_id, "partial": why.partial or None}
     if isinstance(why, Stopped):
-        return (yield from _commit(turning, turning.entry(TurnCanceled, reason=why.reason, **fields)))
+        return (yield from _commit(turning.entry(TurnCanceled, reason=why.reason, **fields)))
     failure = Failure(type(why.error).__name__, str(why.error))
-    return (yield from _commit(turning, turning.entry(TurnFailed, error=failure, **fields), why.error))
+    return (yield from _commit(turning.entry(TurnFailed, error=failure, **fields), why.error))
 
 
-def _commit(turning: Turning, outcome: Outcome, error: BaseException | None = None) -> Loop[Ended]:
+def _commit(outcome: Outcome, error: BaseException | None = None) -> Loop[Ended]:
     """Write an outcome that nothing can hold up any more; if that fails, the turn's own error still counts."""
     verdict = yield from perform(Finish(outcome, None, final=True))
     if isinstance(verdict, Broken):
@@ -143,7 +143,7 @@ def _commit(turning: Turning, outcome: Outcome, error: BaseException | None = No
     return Ended(outcome, error)
 
 
-def _replied(turning: Turning, answer: Answered, seen: int) -> KnownEntry:
+def _replied(turning: Turning, answer: Answered, *, seen: int) -> KnownEntry:
     reply = answer.reply
     entry: KnownEntry = turning.entry(
         ModelReplied,

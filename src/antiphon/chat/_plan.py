@@ -42,7 +42,7 @@ class TurnPlan:
     context: Context | ContextFunction
     answers: Model | Responder
     instructions: Instructions = ""
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
     key: str | None = None
     retry_of: str | None = None
     deps: object = None

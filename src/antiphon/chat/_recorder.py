@@ -7,7 +7,7 @@ in the next one.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -170,10 +170,7 @@ class Recorder:
     async def _commit(self, batches: list[_Batch]) -> None:
         try:
             known = await self._append([line for batch in batches for line in batch.lines])
-            for batch in batches:
-                for entry in batch.entries:
-                    if entry.id not in known:
-                        self.transcript.apply(entry)
+            self._apply([entry for batch in batches for entry in batch.entries if entry.id not in known])
         except StoreError as error:
             # What was queued behind stands on what has just failed, so it fails with it.
             self._fail(batches + self._queue, error)
@@ -186,6 +183,10 @@ class Recorder:
             self._projected = {}
         for batch in batches:
             _settle(batch.committed, None)
+
+    def _apply(self, entries: Sequence[Entry]) -> None:
+        for entry in entries:
+            self.transcript.apply(entry)
 
     def _fail(self, batches: list[_Batch], error: StoreError) -> None:
         self._queue, self._projected = [], {}

@@ -44,7 +44,7 @@ def recorded_turn(
             calls += 1
             found.append(entry(ModelReplied, turn_id=turn_id, call=calls, message=step, steered=0))
         elif step.role == "tool":
-            found += [_returned(entry, turn_id, result) for result in step.results]
+            found += [_returned(entry, turn_id, result=result) for result in step.results]
         else:
             raise Misuse(
                 f"a recorded step has the role {step.role!r}", "record one input, then assistant and tool messages"
@@ -63,7 +63,7 @@ def recorded_turn(
     return found
 
 
-def _returned(entry: Callable[..., Any], turn_id: str, result: ToolResult) -> KnownEntry:
+def _returned(entry: Callable[..., Any], turn_id: str, *, result: ToolResult) -> KnownEntry:
     made: KnownEntry = entry(
         ToolReturned,
         turn_id=turn_id,

@@ -59,7 +59,7 @@ class Responding:
         """The function's name."""
         return responder_name(self.responder)
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:  # noqa: ARG002 - a model's method
         """Run the responder; what it gives becomes a model's events."""
         given = self.responder(self.request)
         if isinstance(given, AsyncIterator):

@@ -42,7 +42,7 @@ class Session:
         scope: its owner, or None.
     """
 
-    def __init__(self, home: Home, store: Store, recorder: Recorder) -> None:
+    def __init__(self, home: Home, *, store: Store, recorder: Recorder) -> None:
         self._home = home
         self._store = store
         self._recorder = recorder

@@ -4,6 +4,16 @@ from ._assembly import Shown
 from ._budget import Budget
 from ._full import FullContext
 from ._tokens import TokenCounter, estimate_tokens
-from ._view import Assembled, Context, View
+from ._view import Assembled, Context, ContextFunction, View
 
-__all__ = ["Assembled", "Budget", "Context", "FullContext", "Shown", "TokenCounter", "View", "estimate_tokens"]
+__all__ = [
+    "Assembled",
+    "Budget",
+    "Context",
+    "ContextFunction",
+    "FullContext",
+    "Shown",
+    "TokenCounter",
+    "View",
+    "estimate_tokens",
+]

@@ -87,7 +87,7 @@ def assemble(built: Built, own: Sequence[Message], *, instructions: str, call: C
     system = "\n\n".join(text for text in (instructions, assembled.system, *lifted) if text)
     newest = own[0] if not assembled.with_input else _with_block(own[0], assembled.with_input)
     messages = (*before, newest, *own[1:])
-    layers = _lines(assembled, before, own, instructions=instructions, lifted=lifted, budget=call.budget)
+    layers = _lines(assembled, before, own=own, instructions=instructions, lifted=lifted, budget=call.budget)
     trace = Trace(
         turn_id=call.turn_id,
         call=call.number,
@@ -109,8 +109,8 @@ def _with_block(message: Message, block: str) -> Message:
 def _lines(
     assembled: Assembled,
     before: Sequence[Message],
-    own: Sequence[Message],
     *,
+    own: Sequence[Message],
     instructions: str,
     lifted: Sequence[str],
     budget: Budget,

@@ -72,3 +72,4 @@ class Context(Protocol):
 
 
 ContextFunction = Callable[[View], Built | Awaitable[Built]]
+"""A context that needs no object of its own."""

@@ -25,6 +25,7 @@ from ._entries import (
     TurnSteered,
     UnknownEntry,
     commutes,
+    heading,
 )
 
 __all__ = [
@@ -54,4 +55,5 @@ __all__ = [
     "commutes",
     "decode",
     "encode",
+    "heading",
 ]
