@@ -10,16 +10,14 @@ from typing import Self
 from .._clock import Clock, system_clock, written
 from .._ids import new_session_id
 from .._jsonable import NULL, Jsonable, freeze
-from ..context import Context, ContextFunction
 from ..errors import Misuse, SessionBusy, SessionClosed, SessionExists, SessionNotFound
 from ..journal import SessionCreated, decode, encode, heading
-from ..models import Model
 from ..stores import DeletesSessions, InMemoryStore, ListsSessions, Store
 from ..transcript import Transcript, replay
 from ._limits import Limits
 from ._listing import SessionSummary, summary_of
 from ._plan import Instructions, KeepTexts
-from ._planner import Planner, Settings
+from ._planner import AnyContext, AnyModel, Planner, Settings
 from ._recorder import Recorder
 from ._responder import Responder
 from ._session import Session
@@ -46,11 +44,11 @@ class Chat:
 
     def __init__(
         self,
-        model: str | Model | None = None,
+        model: AnyModel | None = None,
         *,
         responder: Responder | None = None,
         store: Store | None = None,
-        context: Context | ContextFunction | None = None,
+        context: AnyContext | None = None,
         instructions: Instructions | None = None,
         limits: Limits | None = None,
         keep_texts: KeepTexts = "stable",

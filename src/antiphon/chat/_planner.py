@@ -9,22 +9,24 @@ from typing import Any
 from .._jsonable import Jsonable
 from .._messages import StoredInput
 from .._model_names import model_from_name
-from ..context import Context, FullContext
-from ..context._view import ContextFunction
+from ..context import Context, ContextFunction, FullContext
 from ..errors import Misuse
 from ..models import Model
 from ._limits import Limits
 from ._plan import Instructions, KeepTexts, TurnPlan
 from ._responder import Responder
 
+AnyModel = str | Model
+AnyContext = Context | ContextFunction
+
 
 @dataclass(slots=True, kw_only=True)
 class Settings:
     """What a Chat was given; see there."""
 
-    model: str | Model | None
+    model: AnyModel | None
     responder: Responder | None
-    context: Context | ContextFunction | None
+    context: AnyContext | None
     instructions: Instructions | None
     limits: Limits | None
     keep_texts: KeepTexts
@@ -50,7 +52,7 @@ class Planner:
         self._context = _checked_context(settings.context)
         self._answers = settings.responder if settings.model is None else self.model(settings.model)
 
-    def model(self, given: str | Model) -> Model:
+    def model(self, given: AnyModel) -> Model:
         """Give the model; one that is named is made once, and closed with the Chat.
 
         Raises:
@@ -97,7 +99,7 @@ class Planner:
                 await close()
 
 
-def _checked_context(given: Context | ContextFunction | None) -> Context | ContextFunction:
+def _checked_context(given: AnyContext | None) -> AnyContext:
     if given is None:
         return FullContext()
     if isinstance(given, type) or not (isinstance(given, Context) or callable(given)):

@@ -206,19 +206,11 @@ class Recorder:
             except (JournalMoved, asyncio.CancelledError):
                 # A loop that shuts down cancels this task while the store may be at work: the journal tells.
                 came = await self._read_new()
-                if self._arrived(came, ids):
+                if ids <= {entry.id for entry in came}:
                     return ids
-                if not all(commutes(entry) for entry in came) and not self._all_commute(lines):
+                if not (_all_commute(came) or _all_commute([decode(line.data) for line in lines])):
                     break
         raise JournalMoved(self.transcript.session_id, expected=expected, found=self.transcript.last_id)
-
-    @staticmethod
-    def _arrived(came: list[Entry], ids: frozenset[str]) -> bool:
-        return ids <= {entry.id for entry in came}
-
-    @staticmethod
-    def _all_commute(lines: list[Line]) -> bool:
-        return all(commutes(decode(line.data)) for line in lines)
 
     async def _try_append(self, lines: list[Line]) -> None:
         session_id = self.transcript.session_id
@@ -232,6 +224,10 @@ class Recorder:
         except Exception as error:  # isolates: wrapped store
             self._unsure = True
             raise AppendUncertain(session_id, f"the store raised {type(error).__name__}: {error}") from error
+
+
+def _all_commute(entries: Sequence[Entry]) -> bool:
+    return all(commutes(entry) for entry in entries)
 
 
 def _settle(future: asyncio.Future[None], error: StoreError | None) -> None:

@@ -71,15 +71,15 @@ def decode(data: bytes) -> Entry:
         CorruptJournal: if it is no entry; the caller adds where it stands.
     """
     try:
-        data.decode()
-        entry = _decode_known(data)
+        if not data.isascii():
+            data.decode()  # msgspec does not look at the bytes of text that it passes over
+        return _decode_known(data)
     except msgspec.DecodeError:
         return _decode_slowly(data)
     except UnicodeDecodeError as error:
         raise CorruptJournal(why=f"not UTF-8 at byte {error.start}") from None
     except RecursionError:
         raise CorruptJournal(why="not an entry: nested too deeply") from None
-    return entry
 
 
 def _decode_slowly(data: bytes) -> Entry:

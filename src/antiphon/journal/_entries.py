@@ -260,6 +260,9 @@ Outcome = TurnCompleted | TurnFailed | TurnCanceled
 TYPES: dict[str, type[Any]] = {str(cls.__struct_config__.tag): cls for cls in get_args(KnownEntry)}
 """Every known entry class by its type."""
 
+TURN_ENTRIES: frozenset[type[Any]] = frozenset(get_args(TurnEntry))
+"""The entry classes that belong to a turn."""
+
 _NAMES = {cls: name for name, cls in TYPES.items()}
 
 COMMUTING = frozenset({FeedbackRecorded, SessionRenamed, StateChanged})

@@ -7,17 +7,20 @@ to blame is the caller's to say.
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, Collection
+from typing import cast
 
 from .._jsonable import NULL, Jsonable, thaw
 from ..errors import CorruptJournal, UnsupportedVersion
 from ..journal._codec import Line, decode
 from ..journal._entries import (
+    TURN_ENTRIES,
     ContextCleared,
     Entry,
     SessionCreated,
     SessionRenamed,
     StateChanged,
     TurnAccepted,
+    TurnEntry,
     TurnShown,
     TurnSteered,
 )
@@ -30,9 +33,9 @@ class _Record:
 
     __slots__ = ("entries", "state", "turn")
 
-    def __init__(self) -> None:
-        self.entries: list[object] = []
-        self.state = ABSENT
+    def __init__(self, state: TurnState) -> None:
+        self.entries: list[TurnEntry] = []
+        self.state = state
         self.turn: Turn | None = None
 
 
@@ -70,29 +73,32 @@ class Transcript:
         """
         if entry.session_id != self.session_id:
             raise NotAllowed(f"it belongs to chat session {entry.session_id!r}")
-        if self.created is None and not isinstance(entry, SessionCreated):
+        if self.created is None and type(entry) is not SessionCreated:
             raise NotAllowed(f"the first entry is {entry.type}, not session.created")
-        turn_id = getattr(entry, "turn_id", None)
-        if turn_id is not None:
-            self._apply_to_turn(turn_id, entry)
+        # Opening a long session is this method, tens of thousands of times: so types are compared, not tested.
+        if type(entry) in TURN_ENTRIES:
+            self._apply_to_turn(cast(TurnEntry, entry))
         else:
             self._apply_to_session(entry)
         self.last_id = entry.id
         self.lines += 1
 
-    def _apply_to_turn(self, turn_id: str, entry: object) -> None:
+    def _apply_to_turn(self, entry: TurnEntry) -> None:
+        kind, turn_id = type(entry), entry.turn_id
         record = self._records.get(turn_id)
         if record is None:
-            record = _Record()
-        record.state = after(record.state, entry)  # type: ignore[arg-type]
+            record = _Record(after(ABSENT, entry))
+            self._records[turn_id] = record
+        else:
+            record.state = after(record.state, entry)
         record.entries.append(entry)
         record.turn = None
-        if isinstance(entry, TurnAccepted):
-            self._records[turn_id] = record
-        if isinstance(entry, TurnAccepted | TurnSteered) and entry.key is not None:
-            self._keys.setdefault(entry.key, turn_id)
-        if isinstance(entry, TurnShown) and entry.texts_json != NULL:
-            self.kept_texts.update(thaw(entry.texts_json))
+        if kind is TurnAccepted or kind is TurnSteered:
+            key = cast(TurnAccepted | TurnSteered, entry).key
+            if key is not None:
+                self._keys.setdefault(key, turn_id)
+        elif kind is TurnShown and cast(TurnShown, entry).texts_json is not NULL:
+            self.kept_texts.update(thaw(cast(TurnShown, entry).texts_json) or ())
 
     def _apply_to_session(self, entry: Entry) -> None:
         if isinstance(entry, SessionCreated):
@@ -135,14 +141,14 @@ class Transcript:
         for record in self._records.values():
             for entry in record.entries:
                 if isinstance(entry, TurnShown) and entry.texts_json != NULL:
-                    found |= thaw(entry.texts_json)
+                    found |= thaw(entry.texts_json) or {}
         return found
 
 
 def _read(record: _Record, live: bool) -> Turn:
     status = _status(record.state, live)
     if record.turn is None or record.turn.status != status:
-        record.turn = Turn(record.entries, status)  # type: ignore[arg-type]
+        record.turn = Turn(record.entries, status)
     return record.turn
 
 
