@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import weakref
 from collections.abc import AsyncIterator, Mapping, Sequence
 from types import TracebackType
@@ -55,7 +56,6 @@ class Chat:
         clock: Clock = system_clock,
     ) -> None:
         self.store: Store = InMemoryStore() if store is None else store
-        self.closed = False
         self._clock = clock
         self._planner = Planner(
             Settings(
@@ -67,7 +67,6 @@ class Chat:
                 keep_texts=keep_texts,
             )
         )
-        self.plan = self._planner.plan
         self._sessions: weakref.WeakValueDictionary[str, Session] = weakref.WeakValueDictionary()
 
     @property
@@ -147,7 +146,7 @@ class Chat:
         if held is not None:
             return held
         recorder = Recorder(self.store, transcript, place=self.place, clock=self._clock)
-        session = Session(self, store=self.store, recorder=recorder)
+        session = Session(self._planner, store=self.store, recorder=recorder)
         self._sessions[transcript.session_id] = session
         return session
 
@@ -215,7 +214,7 @@ class Chat:
         return None
 
     def _must_be_open(self) -> None:
-        if self.closed:
+        if self._planner.closed:
             raise SessionClosed()
 
     async def aclose(self, *, drain: float | None = 30.0) -> None:
@@ -224,9 +223,8 @@ class Chat:
         Args:
             drain: seconds that running turns have; None however long, 0 none.
         """
-        self.closed = True
-        for session in list(self._sessions.values()):
-            await session.settle(drain=drain)
+        self._planner.closed = True
+        await asyncio.gather(*(session.settle(drain=drain) for session in list(self._sessions.values())))
         await self._planner.aclose()
 
     async def __aenter__(self) -> Self:
@@ -235,7 +233,7 @@ class Chat:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.aclose(drain=None if kind is None else 0.0)
+        await (self.aclose() if kind is None else self.aclose(drain=0.0))
 
     def __repr__(self) -> str:
         return f"Chat({self.place})"

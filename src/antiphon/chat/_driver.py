@@ -77,7 +77,7 @@ class Driver:
             metadata_json=_frozen(self.plan.metadata, "metadata"),
         )
         while True:
-            known = self._known()
+            known = self.known()
             if known is not None:
                 return known
             try:
@@ -87,7 +87,8 @@ class Driver:
             self.log.emit(events.TurnAccepted())
             return None
 
-    def _known(self) -> Turn | None:
+    def known(self) -> Turn | None:
+        """The turn that the session already has under this key, as far as it is read, or None."""
         transcript = self._recorder.transcript
         turn_id = None if self.plan.key is None else transcript.with_key(self.plan.key)
         return None if turn_id is None else transcript.turn(turn_id)

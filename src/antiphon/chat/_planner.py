@@ -35,6 +35,9 @@ class Settings:
 class Planner:
     """Makes turn plans.
 
+    Attributes:
+        closed: whether the Chat is closed: no turn starts any more.
+
     Raises:
         Misuse: if the settings contradict each other.
         UnknownModel, MissingExtra: if the model's name leads nowhere.
@@ -47,6 +50,7 @@ class Planner:
             raise Misuse(f"responder is a {type(settings.responder).__name__}", "give a function of a TurnRequest")
         if settings.keep_texts not in ("stable", "none"):
             raise Misuse(f"keep_texts={settings.keep_texts!r} is not known", "use 'stable' or 'none'")
+        self.closed = False
         self._made: dict[str, Model] = {}
         self._settings = settings
         self._context = _checked_context(settings.context)

@@ -7,6 +7,7 @@ in the next one.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -26,6 +27,8 @@ from ..journal._entries import Entry, KnownEntry, TurnEntry, commutes, heading
 from ..journal._lifecycle import NotAllowed, TurnState, after
 from ..stores._store import Store
 from ..transcript._replay import Transcript
+
+_logger = logging.getLogger("antiphon")
 
 E = TypeVar("E", bound=KnownEntry)
 
@@ -158,14 +161,16 @@ class Recorder:
         self._projected = projected
 
     async def _flush(self) -> None:
+        batches: list[_Batch] = []
         try:
             while self._queue:
                 async with self._turn_of:
                     batches, self._queue = self._queue, []
                     await self._commit(batches)
         finally:
+            # Reached with work left only if this task was stopped, or by a fault of ours: nobody may wait for ever.
             self._flushing = None
-            self._fail(self._queue, AppendUncertain(self.transcript.session_id, "the writer was stopped"))
+            self._fail(batches + self._queue, AppendUncertain(self.transcript.session_id, "the writer was stopped"))
 
     async def _commit(self, batches: list[_Batch]) -> None:
         try:
@@ -177,7 +182,6 @@ class Recorder:
             return
         except asyncio.CancelledError:
             self._unsure = True
-            self._fail(batches, AppendUncertain(self.transcript.session_id, "the writer was stopped"))
             raise
         if not self._queue:
             self._projected = {}
@@ -206,6 +210,7 @@ class Recorder:
             except (JournalMoved, asyncio.CancelledError):
                 # A loop that shuts down cancels this task while the store may be at work: the journal tells.
                 came = await self._read_new()
+                _logger.debug("session %s: %d entries of others came", self.transcript.session_id, len(came))
                 if ids <= {entry.id for entry in came}:
                     return ids
                 if not (_all_commute(came) or _all_commute([decode(line.data) for line in lines])):

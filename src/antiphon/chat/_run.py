@@ -6,6 +6,7 @@ By the time the result settles, another process can already begin the next turn.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -21,6 +22,8 @@ from ._loop import Ended
 from ._plan import TurnPlan
 from ._recorder import Recorder
 from ._reply import Reply
+
+_logger = logging.getLogger("antiphon")
 
 WAIT = 60.0
 """Seconds that `when_busy="wait"` waits for a turn of another process."""
@@ -90,6 +93,7 @@ class Run:
             if isinstance(refusal, AntiphonError):
                 refusal.turn_id = refusal.turn_id or self.turn_id
             last, error = Failed(error=str(refusal), phase="accept"), refusal
+        _logger.debug("turn %s of session %s: %s", self.turn_id, self._recorder.transcript.session_id, last.type)
         self.log.emit(last)
         self._settle(last, error)
 
@@ -102,13 +106,15 @@ class Run:
             self.accepted.set_exception(error or TurnInterrupted(self.turn_id))
 
     async def _held(self) -> tuple[Event, BaseException | None]:
-        if self._behind is not None:
-            await self._behind.ended()
-        async with self._lease():
-            known = await self._driver.accept()
-            if known is None:
-                self.accepted.set_result(None)
-                return self._told(await self._driver.run())
+        known = self._driver.known()
+        if known is None:
+            if self._behind is not None:
+                await self._behind.ended()
+            async with self._lease():
+                known = await self._driver.accept()
+                if known is None:
+                    self.accepted.set_result(None)
+                    return self._told(await self._driver.run())
         self.turn_id = known.id
         self.log.emit(TurnAccepted())
         self.accepted.set_result(None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import Any, Protocol, Unpack
+from typing import Any, Unpack
 
 from .._ids import keyed_turn_id, new_id
 from .._jsonable import Jsonable
@@ -13,25 +13,15 @@ from .._trace import Trace
 from ..errors import Misuse, SessionBusy, SessionClosed
 from ..journal import Entry, FeedbackRecorded, SessionRenamed, decode
 from ..stores._store import Store
-from ..transcript._dialogue import completed, spoken
-from ..transcript._turn import Turn
+from ..transcript import Turn, dialogue
 from ._limits import TurnOptions, checked_options
 from ._live_turn import LiveTurn, result_or_cancel
 from ._plan import TurnPlan
+from ._planner import Planner
 from ._recorder import Recorder
 from ._recording import parted, recorded_turn
 from ._reply import Reply
 from ._run import Run
-
-
-class Home(Protocol):
-    """What a session needs of its Chat."""
-
-    closed: bool
-
-    def plan(self, turn_id: str, input: StoredInput, *, retry_of: str | None, options: Mapping[str, Any]) -> TurnPlan:
-        """Decide what a turn is run with."""
-        ...
 
 
 class Session:
@@ -42,12 +32,12 @@ class Session:
         scope: its owner, or None.
     """
 
-    def __init__(self, home: Home, *, store: Store, recorder: Recorder) -> None:
-        self._home = home
+    def __init__(self, planner: Planner, *, store: Store, recorder: Recorder) -> None:
+        self._planner = planner
         self._store = store
         self._recorder = recorder
         self._runs: list[Run] = []
-        self._steering: set[asyncio.Task[None]] = set()
+        self._steering: dict[asyncio.Task[None], tuple[str | None, LiveTurn]] = {}
         created = recorder.transcript.created
         assert created is not None  # a transcript without its first entry is refused when it is read
         self.id = created.session_id
@@ -112,32 +102,34 @@ class Session:
         return self._send(turn.input, retry_of=turn.id, options=checked_options(options))
 
     def _send(self, said: StoredInput, *, retry_of: str | None, options: dict[str, Any]) -> LiveTurn:
-        if self._home.closed:
+        if self._planner.closed:
             raise SessionClosed(self.id)
         key, when_busy = options.get("key"), options.pop("when_busy", "raise")
         running = self._running()
-        repeated = self._repeated(key, running)
+        repeated = None if key is None else self._repeated(key, running)
         if repeated is not None:
-            return LiveTurn(repeated, repeated.accepted)
+            return repeated
         known = key is not None and self._recorder.transcript.with_key(key) is not None
         if running and when_busy == "steer" and not known:
             return self._steer(running[0], said, key=key)
         if running and when_busy == "raise" and not known:
             raise SessionBusy(self.id, turn_id=running[0].turn_id)
         turn_id = new_id() if key is None else keyed_turn_id(self.id, key)
-        plan = self._home.plan(turn_id, said, retry_of=retry_of, options=options)
+        plan = self._planner.plan(turn_id, said, retry_of=retry_of, options=options)
         return self._start(plan, wait=when_busy == "wait")
 
-    def _repeated(self, key: str | None, running: list[Run]) -> Run | None:
-        if key is None:
-            return None
+    def _repeated(self, key: str, running: list[Run]) -> LiveTurn | None:
+        on_its_way = next((turn for given, turn in self._steering.values() if given == key), None)
         wanted = {keyed_turn_id(self.id, key), self._recorder.transcript.with_key(key)}
-        return next((run for run in running if run.turn_id in wanted), None)
+        run = next((run for run in running if run.turn_id in wanted), None)
+        return on_its_way or (None if run is None else LiveTurn(run, run.accepted))
 
     def _start(self, plan: TurnPlan, *, wait: bool) -> LiveTurn:
         behind = self._runs[-1] if self._runs else None
         run = Run(plan, self._recorder, store=self._store, scope=self.scope, behind=behind, wait=wait)
         self._runs.append(run)
+        # The Chat holds sessions weakly: one with a running turn must still be the one that is found.
+        run.result.add_done_callback(lambda _: self._running())
         return LiveTurn(run, run.accepted)
 
     def _steer(self, run: Run, said: StoredInput, *, key: str | None) -> LiveTurn:
@@ -149,9 +141,9 @@ class Session:
             await run.steer(said, key=key)
 
         task = asyncio.create_task(steer())
-        self._steering.add(task)
+        self._steering[task] = (key, turn)
         task.add_done_callback(lambda done: _passed_on(done, accepted))
-        task.add_done_callback(self._steering.discard)
+        task.add_done_callback(lambda done: self._steering.pop(done, None))
         return turn
 
     async def record(
@@ -215,7 +207,7 @@ class Session:
 
     def messages(self) -> Sequence[Message]:
         """The completed dialogue: what people and the model said, without tool calls and results."""
-        return [message for turn in completed(self.turns()) for message in spoken(turn)]
+        return dialogue(self.turns(), "none")
 
     def traces(self, turn_id: str | None = None) -> Sequence[Trace]:
         """What each model call was shown, of one turn or of all.
@@ -278,7 +270,7 @@ class Session:
         await self._write(SessionRenamed, title=title)
 
     async def _write(self, cls: Callable[..., Any], **fields: Any) -> None:
-        if self._home.closed:
+        if self._planner.closed:
             raise SessionClosed(self.id)
         await self._recorder.write(self._recorder.entry(cls, **fields))
 
