@@ -36,7 +36,8 @@ class Store(Protocol):
         """Begin a journal with these lines.
 
         Raises:
-            SessionExists, InvalidSessionId, AppendFailed, AppendUncertain, StoreUnreadable.
+            SessionExists, InvalidSessionId, AppendFailed, AppendUncertain, StoreUnreadable, Misuse (no lines, or a
+                line feed in one).
         """
         ...
 
@@ -45,7 +46,8 @@ class Store(Protocol):
 
         Raises:
             SessionNotFound, InvalidSessionId, JournalMoved, SessionBusy (another writer holds the journal),
-            AppendFailed, AppendUncertain, CorruptJournal (its end is damaged), StoreUnreadable.
+            AppendFailed, AppendUncertain, CorruptJournal (its end is damaged), StoreUnreadable, Misuse (a line feed in
+                a line).
         """
         ...
 
@@ -53,7 +55,7 @@ class Store(Protocol):
         """Give the lines in order, or only those behind the entry `after`.
 
         Raises:
-            InvalidSessionId, UnknownCursor, CorruptJournal, StoreUnreadable.
+            InvalidSessionId, UnknownCursor, CorruptJournal, StoreUnreadable (also: it was deleted meanwhile).
         """
         ...
 
