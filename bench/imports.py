@@ -13,7 +13,7 @@ ROUNDS = 15
 STARTS = (
     ("import antiphon", ["-c", "import antiphon"], 60),
     ("from antiphon import Chat, FileStore", ["-c", "from antiphon import Chat, FileStore"], 150),
-    ("antiphon --help", ["-c", "from antiphon.cli import main; main(['--help'])"], 250),
+    ("antiphon --help", ["-m", "antiphon", "--help"], 250),
 )
 
 

@@ -1,0 +1,121 @@
+"""Turns, traces and listings as JSON, for other programs."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from .._messages import Message, StoredInput, one_result_each
+from .._trace import Trace
+from .._usage import Usage
+from ..chat import Reply, SessionSummary
+from ..journal import FeedbackRecorded
+from ..transcript import Turn
+
+Json = dict[str, Any]
+
+
+def usage_json(usage: Usage | None) -> Json | None:
+    """Tokens, every figure named."""
+    if usage is None:
+        return None
+    return {
+        "input": usage.input,
+        "output": usage.output,
+        "cached": usage.cached,
+        "cacheWritten": usage.cache_written,
+        "reasoning": usage.reasoning,
+    }
+
+
+def reply_json(reply: Reply, *, session_id: str, model: str, store: Path) -> Json:
+    """A reply, and where it was kept."""
+    return {
+        "text": reply.text,
+        "session": session_id,
+        "turn": reply.turn_id,
+        "model": model,
+        "finishReason": reply.finish_reason,
+        "usage": usage_json(reply.usage),
+        "store": str(store),
+    }
+
+
+def summary_json(summary: SessionSummary) -> Json:
+    """One session of a listing."""
+    return {
+        "id": summary.id,
+        "title": summary.title,
+        "scope": summary.scope,
+        "turns": summary.turns,
+        "status": summary.status,
+        "changed": datetime.fromtimestamp(summary.changed, UTC).isoformat(timespec="milliseconds"),
+        "problem": summary.problem,
+    }
+
+
+def turn_json(turn: Turn) -> Json:
+    """A turn, whole."""
+    return {
+        "id": turn.id,
+        "status": turn.status,
+        "acceptedAt": turn.accepted_at,
+        "input": _said(turn.input),
+        "steering": [_said(each) for each in turn.steering],
+        "messages": [each.to_json() for message in turn.messages for each in one_result_each(message)],
+        "output": turn.output,
+        "partial": turn.partial,
+        "error": turn.error,
+        "finishReason": turn.finish_reason,
+        "model": turn.model,
+        "usage": usage_json(turn.usage),
+        "retryOf": turn.retry_of,
+        "key": turn.key,
+        "options": turn.options,
+        "metadata": turn.metadata,
+        "feedback": [_feedback_json(each) for each in turn.feedback],
+    }
+
+
+def _said(given: StoredInput) -> Any:
+    return given if isinstance(given, str) else Message("user", given).to_json()["content"]
+
+
+def _feedback_json(given: FeedbackRecorded) -> Json:
+    return {
+        "at": given.at,
+        "rating": given.rating,
+        "comment": given.comment,
+        "preferred": given.preferred,
+        "by": given.by,
+    }
+
+
+def trace_json(trace: Trace) -> Json:
+    """What one model call was shown: totals, and a row for each piece."""
+    return {
+        "turn": trace.turn_id,
+        "call": trace.call,
+        "model": trace.model,
+        "window": trace.window,
+        "reserve": trace.reserve,
+        "margin": trace.margin,
+        "headroom": trace.headroom,
+        "counter": trace.counter,
+        "totals": trace.totals,
+        "tools": list(trace.tools),
+        "warnings": list(trace.warnings),
+        "layers": [
+            {
+                "layer": layer.id,
+                "kind": layer.kind,
+                "where": layer.where,
+                "status": layer.status,
+                "tokens": layer.tokens,
+                "originalTokens": layer.original_tokens,
+                "reason": layer.reason,
+            }
+            for layer in trace.layers
+        ],
+    }
