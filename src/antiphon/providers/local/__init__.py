@@ -1,0 +1,39 @@
+"""Models that run in this process, from a GGUF file, through llama.cpp."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._decode import Decoder as Decoder
+    from ._encode import encode as encode
+    from ._files import LocalFile as LocalFile
+    from ._files import find_model as find_model
+    from ._files import local_models as local_models
+    from ._model import LocalModel as LocalModel
+    from ._pull import pull as pull
+
+_PUBLIC = {
+    "Decoder": "._decode",
+    "LocalFile": "._files",
+    "LocalModel": "._model",
+    "encode": "._encode",
+    "find_model": "._files",
+    "local_models": "._files",
+    "pull": "._pull",
+}
+
+__all__ = ["Decoder", "LocalFile", "LocalModel", "encode", "find_model", "local_models", "pull"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(_PUBLIC[name], __name__), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
