@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -21,7 +21,6 @@ Jsonable = Any
 MAX_DEPTH = 200
 """Deeper values are refused: both JSON readers recurse, and a cycle would never end."""
 
-_encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 NULL = msgspec.Raw(b"null")
 
@@ -62,6 +61,24 @@ def _key_path(where: str, key: object) -> str:
     return f"{where}.{key}"
 
 
+def _plain(value: object) -> Jsonable:
+    """What an encoder does not know by itself: other mappings, and a caller's own kinds of text and number."""
+    for kind, plainly in _PLAINLY.items():
+        if isinstance(value, kind):
+            return plainly(value)
+    raise TypeError(f"{type(value).__name__} is not JSON")
+
+
+_PLAINLY: dict[type[Any], Callable[[Any], Jsonable]] = {
+    msgspec.Raw: lambda raw: json.loads(bytes(raw)),
+    Mapping: dict,
+    str: str.__str__,
+    int: int.__int__,
+    float: float.__float__,
+}
+_encode = msgspec.json.Encoder(enc_hook=_plain).encode
+
+
 def encode(value: Jsonable) -> bytes:
     """Encode a checked value compactly; lone surrogates go out as `\\uXXXX`, which msgspec cannot write."""
     try:
@@ -71,14 +88,6 @@ def encode(value: Jsonable) -> bytes:
         return text.encode()
 
 
-def _plain(value: object) -> Jsonable:
-    if isinstance(value, msgspec.Raw):
-        return json.loads(bytes(value))
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"{type(value).__name__} is not JSON")
-
-
 def freeze(value: Jsonable, path: str) -> msgspec.Raw:
     """Check `value` and give the bytes to keep.
 
@@ -86,30 +95,49 @@ def freeze(value: Jsonable, path: str) -> msgspec.Raw:
         NotStorable: see `check`.
     """
     check(value, path)
-    return msgspec.Raw(encode(value))
+    try:
+        return msgspec.Raw(encode(value))
+    except ValueError:  # sys.get_int_max_str_digits()
+        raise NotStorable(path, "a whole number of thousands of digits") from None
 
 
 def thaw(raw: msgspec.Raw) -> Jsonable:
     """Decode kept bytes to a fresh value.
 
     Raises:
-        CorruptJournal: if the bytes hold a number beyond double range, which no JSON value of ours can.
+        CorruptJournal: if the bytes hold what no JSON value of ours can: a number beyond double range, or of
+            thousands of digits, or a value nested too deeply.
     """
     data = bytes(raw)
     try:
         return _decode(data)
     except msgspec.DecodeError:
         return loads(data)
+    except RecursionError:
+        raise CorruptJournal(why="a value is nested too deeply") from None
+
+
+def thaw_object(raw: msgspec.Raw) -> dict[str, Jsonable]:
+    """Decode kept bytes that hold an object, or null for an empty one.
+
+    Raises:
+        CorruptJournal: if they hold anything else; see also `thaw`.
+    """
+    found = thaw(raw)
+    if found is None or isinstance(found, dict):
+        return found or {}
+    raise CorruptJournal(why=f"a {type(found).__name__} stands where an object belongs")
 
 
 def loads(data: bytes) -> Jsonable:
-    """Read JSON as the standard library does, lone surrogates included, but refuse what is not finite.
+    """Read JSON as the standard library does, lone surrogates included, but only UTF-8 and only what is finite.
 
     Raises:
-        CorruptJournal: for NaN, Infinity or a number beyond double range.
-        ValueError: if the bytes are not JSON.
+        CorruptJournal: for NaN, Infinity, a number beyond double range or one of thousands of digits.
+        ValueError: if the bytes are not JSON in UTF-8.
     """
-    return json.loads(data, parse_constant=_refuse_number, parse_float=_finite)
+    # Decoded here, for the library would guess at UTF-16 and take a byte order mark.
+    return json.loads(data.decode(), parse_constant=_refuse_number, parse_float=_finite, parse_int=_whole)
 
 
 def _finite(text: str) -> float:
@@ -117,6 +145,13 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         _refuse_number(text)
     return number
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:  # sys.get_int_max_str_digits()
+        raise CorruptJournal(why=f"a whole number of {len(text):,} digits cannot be read") from None
 
 
 def _refuse_number(text: str) -> None:

@@ -7,14 +7,13 @@ that imports, exports and hand-held histories speak.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
 
-from ._jsonable import NULL, Jsonable, encode, freeze, thaw
-from .errors import NotStorable
+from ._jsonable import NULL, Jsonable, encode, freeze, loads, thaw
+from .errors import CorruptJournal, NotStorable
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -257,7 +256,7 @@ def read_message(given: object) -> Message:
             str(given.get("tool_call_id", "")), str(given.get("name", "")), output=given.get("content")
         )
         return Message("tool", (result,))
-    calls = tuple(_read_call(call) for call in given.get("tool_calls") or ())
+    calls = tuple(_read_call(call, f"tool_calls[{i}]") for i, call in enumerate(given.get("tool_calls") or ()))
     return Message(given["role"], _read_content(given.get("content")) + calls)
 
 
@@ -282,24 +281,49 @@ def _read_part(part: Any, path: str) -> Part:
         return Text(part["text"])
     if isinstance(part, Mapping) and isinstance(part.get("image_url"), Mapping):
         return _read_image(str(part["image_url"].get("url", "")))
+    if isinstance(part, Mapping) and isinstance(part.get("file"), Mapping):
+        return _read_file(part["file"])
     raise NotStorable(path, f"{_shape(part)}, a part that cannot be read")
 
 
 def _read_image(url: str) -> Image:
+    media_type, data = _parted(url)
+    return Image("image/*", url=url) if media_type is None else Image(media_type, data=data)
+
+
+def _read_file(file: Mapping[str, Any]) -> File:
+    name = None if file.get("filename") is None else str(file["filename"])
+    if file.get("file_id") is not None:
+        return File("application/octet-stream", file_id=str(file["file_id"]), name=name)
+    url = str(file.get("file_data", ""))
+    media_type, data = _parted(url)
+    if media_type is None:
+        return File("application/octet-stream", url=url, name=name)
+    return File(media_type, data=data, name=name)
+
+
+def _parted(url: str) -> tuple[str | None, str]:
+    """The media type and base64 of a data URL; no media type for any other address."""
     head, comma, data = url.partition(";base64,")
-    if head.startswith("data:") and comma:
-        return Image(head.removeprefix("data:"), data=data)
-    return Image("image/*", url=url)
+    return (head.removeprefix("data:"), data) if head.startswith("data:") and comma else (None, "")
 
 
-def _read_call(call: Mapping[str, Any]) -> ToolCall:
-    asked = call.get("function", call)
+def _read_call(call: Any, path: str) -> ToolCall:
+    asked = call.get("function", call) if isinstance(call, Mapping) else None
+    if not isinstance(asked, Mapping):
+        raise NotStorable(path, f"{_shape(call)}, a call that cannot be read")
     id, name = str(call.get("id", "")), str(asked.get("name", ""))
-    text = asked.get("arguments") or "{}"
+    given = asked.get("arguments") or {}
+    arguments = given if isinstance(given, Mapping) else _read_arguments(str(given))
+    if arguments is None:
+        return ToolCall.of(id, name, arguments={}, raw=str(given))
+    return ToolCall.of(id, name, arguments=arguments)
+
+
+def _read_arguments(text: str) -> Mapping[str, Any] | None:
+    """The object that a model wrote, or None if it wrote something else: what JSON is not, too."""
     try:
-        arguments = text if isinstance(text, Mapping) else json.loads(text)
-    except ValueError:
-        arguments = None
-    if isinstance(arguments, Mapping):
-        return ToolCall.of(id, name, arguments=arguments)
-    return ToolCall.of(id, name, arguments={}, raw=str(text))
+        found = loads(text.encode())
+    except (ValueError, RecursionError, CorruptJournal):
+        return None
+    return found if isinstance(found, Mapping) else None

@@ -13,7 +13,7 @@ from typing import Any, Literal, Self
 
 import msgspec
 
-from ._jsonable import Jsonable, freeze, thaw
+from ._jsonable import Jsonable, freeze, thaw_object
 
 Fate = Literal["included", "truncated", "dropped", "compacted", "failed"]
 Placement = Literal["system", "input"]
@@ -79,6 +79,12 @@ class Layer:
     id: str
     text: str
     kind: str
+    priority: int
+    pinned: bool
+    placement: Placement
+    truncate: Literal["start", "middle", "end"] | None
+    unlocks: tuple[str, ...]
+    declared: int | None
     where: Where
     tokens: int
     original_tokens: int
@@ -122,6 +128,18 @@ class Layer:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Layer cannot be changed; make another one instead of setting {name!r}")
 
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a Layer cannot be changed; {name!r} stays")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Layer) and self._values() == other._values()
+
+    def __hash__(self) -> int:
+        return hash(self._values())
+
+    def _values(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in self.__slots__)
+
     def _with(self, **changes: object) -> Self:
         other = copy.copy(self)
         for name, value in changes.items():
@@ -136,6 +154,10 @@ class Layer:
         for name in self.__slots__:
             object.__setattr__(other, name, getattr(self, name))
         return other
+
+    def named(self, id: str) -> Self:
+        """This layer under another id: two of one build may not share one."""
+        return self._with(id=id)
 
     def kept(self, tokens: int, *, digest: str | None = None) -> Self:
         """This layer, sent whole, at the counted cost."""
@@ -250,7 +272,7 @@ class Trace:
     @classmethod
     def from_json(cls, kept: msgspec.Raw, *, turn_id: str, call: int, model: str) -> Trace:
         """Read what `to_json` gave."""
-        found = thaw(kept)
+        found = thaw_object(kept)
         rest: dict[str, Any] = {name: found[name] for name in _NUMBERS if name in found}
         rest |= {name: tuple(found.get(name, ())) for name in ("tools", "warnings")}
         layers = tuple(Layer.from_row(row) for row in found.get("layers", ()))
