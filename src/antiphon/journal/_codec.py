@@ -15,7 +15,7 @@ import msgspec
 
 from .. import _jsonable
 from ..errors import CorruptJournal, UnsupportedVersion
-from ._entries import TYPES, Entry, KnownEntry, UnknownEntry
+from ._entries import TYPES, VERSION, Entry, KnownEntry, UnknownEntry
 
 
 class Line(NamedTuple):
@@ -84,14 +84,18 @@ def decode(data: bytes) -> Entry:
 
 def _decode_slowly(data: bytes) -> Entry:
     head = decode_head(data)
-    if head.version != 1:
+    if head.version is None:
+        raise CorruptJournal(why="not an entry: it has no version")
+    if type(head.version) is not int or head.version != VERSION:
         raise UnsupportedVersion(head.version)
-    if head.type not in TYPES:
-        return _unknown(data)
     try:
+        if head.type not in TYPES:
+            return _unknown(data)
         return cast(KnownEntry, _typed(_jsonable.loads(data), TYPES[head.type]))
-    except (msgspec.ValidationError, TypeError) as error:
+    except (msgspec.ValidationError, TypeError, UnicodeEncodeError) as error:
         raise CorruptJournal(why=f"not a {head.type} entry: {error}") from None
+    except RecursionError:
+        raise CorruptJournal(why="not an entry: nested too deeply") from None
 
 
 def decode_head(data: bytes) -> _Head:
@@ -105,22 +109,22 @@ def decode_head(data: bytes) -> _Head:
     except (msgspec.DecodeError, RecursionError):
         pass
     try:
-        found = _jsonable.loads(data)
+        return cast(_Head, _typed(_jsonable.loads(data), _Head))
+    except msgspec.ValidationError as error:
+        raise CorruptJournal(why=f"not an entry: {error}") from None
     except RecursionError:
         raise CorruptJournal(why="not an entry: nested too deeply") from None
     except ValueError:
         raise CorruptJournal(why="not an entry: not JSON") from None
-    try:
-        return msgspec.convert(found, _Head)
-    except msgspec.ValidationError as error:
-        raise CorruptJournal(why=f"not an entry: {error}") from None
 
 
 def _unknown(data: bytes) -> UnknownEntry:
     try:
-        head = msgspec.convert(_jsonable.loads(data), _UnknownHead)
-    except msgspec.ValidationError as error:
-        raise CorruptJournal(why=f"not an entry: {error}") from None
+        head = _decode_unknown(data)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:
+        head = _typed(_jsonable.loads(data), _UnknownHead)
     return UnknownEntry(version=1, id=head.id, session_id=head.session_id, at=head.at, type=head.type, data=bytes(data))
 
 
@@ -149,8 +153,9 @@ def _with_raw(value: Any, wanted: Any) -> Any:
     cls = _struct_for(value, wanted)
     if cls is None:
         return value
-    fields = {field.encode_name: field.type for field in _fields(cls)}
-    return {name: _with_raw(item, fields.get(name)) for name, item in value.items()}
+    fields = {field.encode_name: field.type for field in _fields(cls)} | {"type": str}
+    # Fields that a class lacks are left out here, for msgspec cannot pass over a key with a lone surrogate.
+    return {name: _with_raw(item, fields[name]) for name, item in value.items() if name in fields}
 
 
 def _fields(cls: type[Any]) -> tuple[msgspec.structs.FieldInfo, ...]:

@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from .._ids import new_id
-from .._jsonable import NULL, Jsonable, thaw
+from .._jsonable import NULL, Jsonable, thaw, thaw_object
 from .._messages import Message, StoredInput
 from .._usage import Usage
 
@@ -63,7 +63,7 @@ class SessionCreated(_Entry, frozen=True, kw_only=True, tag="session.created"):
     @property
     def metadata(self) -> dict[str, Jsonable]:
         """The caller's own values, decoded anew on each access."""
-        return thaw(self.metadata_json) or {}
+        return thaw_object(self.metadata_json)
 
 
 class SessionRenamed(_Entry, frozen=True, kw_only=True, tag="session.renamed"):
@@ -84,12 +84,12 @@ class TurnAccepted(_TurnEntry, frozen=True, kw_only=True, tag="turn.accepted"):
     @property
     def options(self) -> dict[str, Jsonable]:
         """What was asked for this turn alone: instructions, model, limits, outputSchema."""
-        return thaw(self.options_json) or {}
+        return thaw_object(self.options_json)
 
     @property
     def metadata(self) -> dict[str, Jsonable]:
         """The caller's own values, decoded anew on each access."""
-        return thaw(self.metadata_json) or {}
+        return thaw_object(self.metadata_json)
 
 
 class TurnResumed(_TurnEntry, frozen=True, kw_only=True, tag="turn.resumed"):
@@ -171,7 +171,7 @@ class TurnCompleted(_TurnEntry, frozen=True, kw_only=True, tag="turn.completed")
     @property
     def metadata(self) -> dict[str, Jsonable]:
         """`responder` says what answered; the rest is the responder's own."""
-        return thaw(self.metadata_json) or {}
+        return thaw_object(self.metadata_json)
 
     @property
     def reply(self) -> Message:

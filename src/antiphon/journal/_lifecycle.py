@@ -80,10 +80,17 @@ _DECISIONS: dict[str, CallPhase] = {"allow": "allowed", "deny": "denied", "answe
 
 @dataclass(frozen=True, slots=True)
 class TurnState:
-    """Where one turn stands: its phase, and the phases of the calls of its last reply."""
+    """Where one turn stands: its phase, and the phases of the calls of its last reply.
+
+    Attributes:
+        phase: the turn's phase.
+        calls: the phase of each call of its last reply, while it is calling.
+        moves: the moves from here that depend on no call, looked up at once: a long journal is mostly these.
+    """
 
     phase: Phase = "absent"
     calls: Mapping[str, CallPhase] = field(default_factory=dict)
+    moves: dict[type[Any], TurnState] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def over(self) -> bool:
@@ -96,13 +103,15 @@ class TurnState:
         return self.phase == "calling" and "asked" in self.calls.values()
 
 
-ABSENT = TurnState()
-_RUNNING = TurnState("running")
-_OVER: dict[Phase, TurnState] = {
-    "completed": TurnState("completed"),
-    "failed": TurnState("failed"),
-    "canceled": TurnState("canceled"),
-}
+_PLAIN: dict[Phase, TurnState] = {phase: TurnState(phase) for phase in PHASES if phase != "calling"}
+"""The states that hold nothing but their phase: one object each."""
+
+ABSENT, _RUNNING = _PLAIN["absent"], _PLAIN["running"]
+
+for _phase, _state in _PLAIN.items():
+    for _kind, _following in PHASES[_phase].items():
+        if _kind is not ModelReplied:
+            _state.moves[_kind] = _PLAIN[_following]
 
 
 class NotAllowed(Exception):
@@ -115,20 +124,20 @@ def after(state: TurnState, entry: TurnEntry) -> TurnState:
     Raises:
         NotAllowed: if the tables do not allow it here, with the reason.
     """
-    kind = type(entry)
-    phase = PHASES[state.phase].get(kind)
+    following = state.moves.get(type(entry))
+    if following is not None:
+        return following
+    phase = PHASES[state.phase].get(type(entry))
     if phase is None:
         raise NotAllowed(_why(state, entry))
-    if phase == "running":
-        return _begun(entry) if kind is ModelReplied else _RUNNING
-    if phase in _OVER:
-        return _OVER[phase]
+    if isinstance(entry, ModelReplied):
+        return _begun(entry)
     if isinstance(entry, ToolStarted | ToolReturned | ToolAsked | ToolDecided):
         return _with_calls(state, entry)
-    return state
+    return _PLAIN.get(phase, state)
 
 
-def _begun(entry: Any) -> TurnState:
+def _begun(entry: ModelReplied) -> TurnState:
     calls: dict[str, CallPhase] = {call.id: "called" for call in entry.message.calls}
     if len(calls) < len(entry.message.calls):
         raise NotAllowed("two calls of one reply have the same id")
