@@ -28,7 +28,8 @@ def dialogue(turns: Sequence[Turn], steps: str = "all") -> list[Message]:
 
     Args:
         turns: oldest first.
-        steps: `all` keeps tool calls and results, `last:N` those of the last N completed turns, `none` none.
+        steps: `all` keeps tool calls and results, `last:N` those of the last N completed turns, `none` none of them,
+            nor the words that a model put beside a call.
 
     Raises:
         Misuse: for any other `steps`.
@@ -47,6 +48,8 @@ def turns_with_steps(steps: str, total: int) -> int:
     Raises:
         Misuse: if `steps` is not `all`, `none` or `last:N`.
     """
+    if not isinstance(steps, str):
+        raise Misuse(f"steps={steps!r} is not known", "use 'all', 'none' or 'last:N'")
     if steps in ("all", "none"):
         return total if steps == "all" else 0
     word, _, number = steps.partition(":")

@@ -6,10 +6,9 @@ to blame is the caller's to say.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Collection
-from typing import cast
+from collections.abc import AsyncIterable, Collection, Sequence
 
-from .._jsonable import NULL, Jsonable, thaw
+from .._jsonable import NULL, Jsonable, thaw_object
 from ..errors import CorruptJournal, UnsupportedVersion
 from ..journal._codec import Line, decode
 from ..journal._entries import (
@@ -75,30 +74,28 @@ class Transcript:
             raise NotAllowed(f"it belongs to chat session {entry.session_id!r}")
         if self.created is None and type(entry) is not SessionCreated:
             raise NotAllowed(f"the first entry is {entry.type}, not session.created")
-        # Opening a long session is this method, tens of thousands of times: so types are compared, not tested.
         if type(entry) in TURN_ENTRIES:
-            self._apply_to_turn(cast(TurnEntry, entry))
+            self._apply_to_turn(entry)  # type: ignore[arg-type]
         else:
             self._apply_to_session(entry)
         self.last_id = entry.id
         self.lines += 1
 
     def _apply_to_turn(self, entry: TurnEntry) -> None:
+        # Opening a long session is this method, tens of thousands of times: so types are compared, not tested.
         kind, turn_id = type(entry), entry.turn_id
         record = self._records.get(turn_id)
         if record is None:
-            record = _Record(after(ABSENT, entry))
-            self._records[turn_id] = record
+            self._records[turn_id] = record = _Record(after(ABSENT, entry))
         else:
-            record.state = after(record.state, entry)
+            record.state = record.state.moves.get(kind) or after(record.state, entry)
+            record.turn = None
         record.entries.append(entry)
-        record.turn = None
         if kind is TurnAccepted or kind is TurnSteered:
-            key = cast(TurnAccepted | TurnSteered, entry).key
-            if key is not None:
-                self._keys.setdefault(key, turn_id)
-        elif kind is TurnShown and cast(TurnShown, entry).texts_json is not NULL:
-            self.kept_texts.update(thaw(cast(TurnShown, entry).texts_json) or ())
+            if entry.key is not None:  # type: ignore[union-attr]
+                self._keys.setdefault(entry.key, turn_id)  # type: ignore[union-attr]
+        elif kind is TurnShown and entry.texts_json is not NULL:  # type: ignore[union-attr]
+            self.kept_texts.update(thaw_object(entry.texts_json))  # type: ignore[union-attr]
 
     def _apply_to_session(self, entry: Entry) -> None:
         if isinstance(entry, SessionCreated):
@@ -141,7 +138,7 @@ class Transcript:
         for record in self._records.values():
             for entry in record.entries:
                 if isinstance(entry, TurnShown) and entry.texts_json != NULL:
-                    found |= thaw(entry.texts_json) or {}
+                    found |= thaw_object(entry.texts_json)
         return found
 
 
@@ -158,6 +155,24 @@ def _status(state: TurnState, live: bool) -> TurnStatus:
     if live:
         return "running"
     return "waiting" if state.waiting else "interrupted"
+
+
+async def replay_unchecked(session_id: str, batches: AsyncIterable[Sequence[bytes]]) -> Transcript | None:
+    """Fold a whole journal of which nobody has looked into a line; None if anything is wrong with it.
+
+    Args:
+        session_id: the session that the lines belong to.
+        batches: the data of the lines, some at a time.
+    """
+    transcript = Transcript(session_id)
+    apply = transcript.apply
+    try:
+        async for batch in batches:
+            for data in batch:
+                apply(decode(data))
+    except (NotAllowed, CorruptJournal, UnsupportedVersion):
+        return None
+    return transcript
 
 
 async def replay(session_id: str, lines: AsyncIterable[Line], *, where: str) -> Transcript:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from .._jsonable import Jsonable
@@ -50,6 +50,9 @@ class Turn:
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Turn is read from the journal and cannot be changed; {name!r} was not set")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a Turn is read from the journal and cannot be changed; {name!r} stays")
 
     def __repr__(self) -> str:
         return f"Turn({self.id!r}, {self.status}, {input_text(self.input)[:40]!r})"
@@ -185,27 +188,33 @@ def _trace(entry: TurnShown) -> Trace:
 
 def _in_order(turn: Turn) -> list[Message]:
     said = [Message.of("user", turn.input)]
-    waiting = [Message.of("user", each) for each in turn.steering]
+    steering: list[Message] = []
     placed = 0
-    returned = {entry.call_id: entry for entry in turn.entries if isinstance(entry, ToolReturned)}
+    calls: tuple[ToolCall, ...] = ()
+    returned: dict[str, ToolReturned] = {}
     for entry in turn.entries:
-        if not isinstance(entry, ModelReplied | TurnCompleted):
-            continue
-        # Journals of other writers do not say what a reply had seen; there every steering came before it.
-        seen = len(waiting) if entry.steered is None else entry.steered
-        said += waiting[placed:seen]
-        placed = max(placed, seen)
-        said += _replied(entry, returned)
-    said += waiting[placed:]
+        if isinstance(entry, TurnSteered):
+            steering.append(Message.of("user", entry.input))
+        elif isinstance(entry, ToolReturned):
+            returned[entry.call_id] = entry
+        elif isinstance(entry, ModelReplied | TurnCompleted):
+            said += _results(calls, returned)
+            # Journals of other writers do not say what a reply had seen; there all steering before it counts as seen.
+            seen = len(steering) if entry.steered is None else entry.steered
+            said += steering[placed:seen]
+            placed = max(placed, seen)
+            reply = entry.reply if isinstance(entry, TurnCompleted) else entry.message
+            said.append(reply)
+            calls, returned = reply.calls, {}
+    said += [*_results(calls, returned), *steering[placed:]]
     return said if not turn.partial else [*said, Message.of("assistant", turn.partial)]
 
 
-def _replied(entry: ModelReplied | TurnCompleted, returned: dict[str, ToolReturned]) -> list[Message]:
-    if isinstance(entry, TurnCompleted):
-        return [entry.reply]
-    results = [_result(call, returned[call.id]) for call in entry.message.calls if call.id in returned]
-    return [entry.message, Message("tool", tuple(results))] if results else [entry.message]
+def _results(calls: Sequence[ToolCall], returned: Mapping[str, ToolReturned]) -> list[Message]:
+    """The message behind a round's reply. Ids tell the calls of one reply apart, and may come again in the next."""
+    results = tuple(_result(returned[call.id]) for call in calls if call.id in returned)
+    return [Message("tool", results)] if results else []
 
 
-def _result(call: ToolCall, entry: ToolReturned) -> ToolResult:
-    return ToolResult(call.id, entry.name, entry.output_json, entry.is_error)
+def _result(entry: ToolReturned) -> ToolResult:
+    return ToolResult(entry.call_id, entry.name, entry.output_json, entry.is_error)
