@@ -6,6 +6,7 @@ The newest input stands in every call because only this module adds it.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import cast
@@ -92,7 +93,7 @@ def assemble(built: Built, own: Sequence[Message], *, instructions: str, call: C
         turn_id=call.turn_id,
         call=call.number,
         model=call.model,
-        layers=(*layers, _overhead(system, messages)),
+        layers=_one_name_each([*layers, _overhead(system, messages)]),
         window=call.budget.window,
         reserve=call.budget.reserve,
         margin=call.budget.margin,
@@ -116,23 +117,40 @@ def _lines(
     budget: Budget,
 ) -> list[Layer]:
     count = budget.counter
-    lines = []
-    if instructions:
-        line = Layer("instructions", instructions, kind="instructions", pinned=True, placement="system")
-        lines.append(line.kept(count(instructions), digest=digest(instructions)))
     added = "\n\n".join(text for text in (assembled.system, *lifted) if text)
-    if added and not assembled.layers:
-        lines.append(Layer("context", added, placement="system").kept(count(added), digest=digest(added)))
+    block = assembled.with_input
+    lines = [_text_line("instructions", instructions, tokens=count(instructions))] if instructions else []
     lines += assembled.layers
-    if not any(layer.id == "history" for layer in assembled.layers):
-        lines.append(Layer("history", "", kind="history").kept(count_messages(before, count)))
-    if assembled.with_input and not assembled.layers:
-        block = assembled.with_input
-        lines.append(Layer("block", block).kept(count(block), digest=digest(block)))
+    lines += _unclaimed(assembled.layers, _text_line("context", added, tokens=count(added)))
+    lines += _unclaimed(assembled.layers, Layer("history", "", kind="history").kept(count_messages(before, count)))
+    lines += _unclaimed(assembled.layers, _text_line("block", block, tokens=count(block)))
+    if not any(line.where == "history" for line in lines):
+        lines.append(Layer("history", "", kind="history").kept(0))
     lines.append(Layer("input", "", kind="input").kept(count_parts(own[0], count)))
     if own[1:]:
         lines.append(Layer("turn", "", kind="history").kept(count_messages(own[1:], count)))
     return lines
+
+
+def _text_line(id: str, text: str, *, tokens: int) -> Layer:
+    kind = id if id == "instructions" else "custom"
+    line = Layer(id, text, kind=kind, pinned=True, placement="input" if id == "block" else "system")
+    return line.kept(tokens, digest=digest(text))
+
+
+def _unclaimed(claimed: Sequence[Layer], sent: Layer) -> list[Layer]:
+    """What is sent in one place beyond what the context's own lines say of it: everything has its line."""
+    left = sent.tokens - sum(line.tokens for line in claimed if line.where == sent.where)
+    return [sent.kept(left, digest=sent.digest)] if left > 0 else []
+
+
+def _one_name_each(lines: Sequence[Layer]) -> tuple[Layer, ...]:
+    seen: Counter[str] = Counter()
+    named = []
+    for line in lines:
+        seen[line.id] += 1
+        named.append(line if seen[line.id] == 1 else line.named(f"{line.id}#{seen[line.id]}"))
+    return tuple(named)
 
 
 def _overhead(system: str, messages: Sequence[Message]) -> Layer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..errors import Misuse
 from ._tokens import TokenCounter, estimate_tokens
 
 UNKNOWN_WINDOW = 8_192
@@ -54,8 +55,13 @@ def budget_for(window: int | None, *, max_output_tokens: int | None = None) -> B
     Args:
         window: tokens the model holds; None or 0 where unknown, which gives 8,192 and a warning.
         max_output_tokens: what the reply may take; by default an eighth of the window, at most 4,096.
+
+    Raises:
+        Misuse: if the reply would leave no room for a request.
     """
     known = window or UNKNOWN_WINDOW
+    if max_output_tokens is not None and max_output_tokens >= known:
+        raise Misuse(f"max_output_tokens={max_output_tokens} leaves nothing of a window of {known}", "give less")
     reserve = max_output_tokens or min(4_096, known // 8)
     warning = None if window else f"the model's window is unknown, so {UNKNOWN_WINDOW:,} tokens are assumed"
     return Budget(known, reserve, int((known - reserve) * MARGIN), warning=warning)

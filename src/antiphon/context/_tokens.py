@@ -127,10 +127,11 @@ def count_part(part: Part, counter: TokenCounter) -> int:
 
 
 def count_parts(message: Message, counter: TokenCounter) -> int:
-    """Tokens of a message's parts, without what frames it. The figure is kept on the message, one a counter."""
-    kept = message.__dict__.setdefault("_tokens", {})
-    if (count := kept.get(counter)) is None:
-        count = kept[counter] = sum(count_part(part, counter) for part in message.parts)
+    """Tokens of a message's parts, without what frames it. The message keeps the figure of the last counter."""
+    counted_by, count = message.__dict__.get("_tokens", (None, 0))
+    if counted_by is not counter:
+        count = sum(count_part(part, counter) for part in message.parts)
+        message.__dict__["_tokens"] = (counter, count)
     return int(count)
 
 
