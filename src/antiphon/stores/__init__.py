@@ -3,7 +3,7 @@
 from ._disk import Disk
 from ._file import FileStore
 from ._in_memory import InMemoryStore
-from ._store import DeletesSessions, KeepsDerived, LeasesSessions, Listed, ListsSessions, Store
+from ._store import DeletesSessions, KeepsDerived, LeasesSessions, Listed, ListsSessions, ReadsUnchecked, Store
 
 __all__ = [
     "DeletesSessions",
@@ -14,5 +14,6 @@ __all__ = [
     "LeasesSessions",
     "Listed",
     "ListsSessions",
+    "ReadsUnchecked",
     "Store",
 ]

@@ -105,6 +105,17 @@ class FileStore:
                 yield line
         self._files.know(session_id, reader.known)
 
+    async def read_unchecked(self, session_id: str) -> AsyncIterator[Sequence[bytes]]:
+        """Give the bytes of all lines in order, some at a time, and leave looking into them to the caller.
+
+        Raises:
+            InvalidSessionId, StoreUnreadable.
+        """
+        self._directory.check(session_id)
+        reader = self._files.read(session_id, after=None)
+        while not reader.done:
+            yield await self._threads.run(session_id, reader.next_data)
+
     def lease(self, session_id: str) -> contextlib.AbstractAsyncContextManager[None]:
         """Hold a session while a turn runs. The hold ends with the process, however that ends.
 

@@ -61,6 +61,22 @@ class Store(Protocol):
 
 
 @runtime_checkable
+class ReadsUnchecked(Protocol):
+    """A store that can hand out a whole journal faster than line by line, for whoever decodes every line anyway."""
+
+    def read_unchecked(self, session_id: str) -> AsyncIterator[Sequence[bytes]]:
+        """Give the data of all lines in order, some at a time, without looking into them.
+
+        What is wrong with a line shows when it is decoded. Then read again by `read`, which says where it is, or
+        finds that a writer was at work there.
+
+        Raises:
+            InvalidSessionId, StoreUnreadable.
+        """
+        ...
+
+
+@runtime_checkable
 class LeasesSessions(Protocol):
     """A store of which a turn can hold one session at a time: a lock that dies with its holder, never a row."""
 
