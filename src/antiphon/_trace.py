@@ -283,7 +283,7 @@ class Trace:
 
 
 def _table(trace: Trace) -> list[str]:
-    lines = [_headline(trace)]
+    lines = [f"turn {trace.turn_id}, call {trace.call} · {trace.model}", f"  {_account(trace)}"]
     width = max([5, *(len(layer.id) for layer in trace.layers)])
     lines.append(f"  {'layer':<{width}}  {'where':<7}  {'status':<9}  {'tokens':>7}  {'was':>7}  why")
     for layer in trace.layers:
@@ -294,10 +294,9 @@ def _table(trace: Trace) -> list[str]:
     return lines
 
 
-def _headline(trace: Trace) -> str:
-    head = f"turn {trace.turn_id}, call {trace.call} · {trace.model}"
+def _account(trace: Trace) -> str:
     if not trace.window:
-        return f"{head} · {trace.total:,} sent, window unknown"
+        return f"{trace.total:,} sent, window unknown"
     free = f"{trace.headroom:,} free" if trace.headroom >= 0 else f"{-trace.headroom:,} over"
     margin = f" + {trace.margin:,} margin" if trace.margin else ""
-    return f"{head} · window {trace.window:,} = {trace.total:,} sent + {trace.reserve:,} for the reply{margin} + {free}"
+    return f"window {trace.window:,} = {trace.total:,} sent + {trace.reserve:,} for the reply{margin} + {free}"

@@ -5,7 +5,7 @@
     │                 CorruptJournal · JournalMoved · AppendFailed · AppendUncertain · StoreUnreadable
     ├ SessionError    SessionBusy · TurnOver · SessionClosed
     ├ ModelError      RateLimited · Overloaded · Unreachable · BadCredentials · Refused · InvalidRequest
-    │                 ContextTooLong · MalformedReply · UnknownModel · MissingExtra
+    │                 ContextTooLong · MalformedReply · PullFailed · UnknownModel · MissingExtra
     ├ ContextError    WindowTooSmall
     ├ TurnError       TurnFailed · TurnCanceled · TurnInterrupted
     └ Misuse          IllegalEntry · NotStorable
@@ -264,6 +264,12 @@ class MalformedReply(ModelError):
     """The reply was not what the protocol promises."""
 
     problem = "gave a reply that cannot be read"
+
+
+class PullFailed(ModelError):
+    """A model's file could not be fetched, or what came is not that file; nothing of it is kept."""
+
+    problem = "could not be pulled"
 
 
 class UnknownModel(ModelError):

