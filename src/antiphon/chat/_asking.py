@@ -7,10 +7,12 @@ from collections.abc import AsyncIterator
 from .._messages import check_part
 from ..context._assembly import Shown
 from ..errors import MalformedReply, NotStorable
+from ..journal import ModelReplied, heading
 from ..models._events import ModelEvent, ReasoningPiece, Replied, Retry, TextPiece
 from ..models._model import Model
 from ..models._request import ModelRequest
 from ._events import ReasoningDelta, Retrying, TextDelta
+from ._lines import readable_line
 from ._log import EventLog
 from ._plan import TurnPlan
 from ._responder import Responding, TurnRequest, closing
@@ -46,8 +48,8 @@ class Asking:
 
     def _model(self, shown: Shown) -> Model:
         answers = self._plan.answers
-        if isinstance(answers, Model):
-            return answers
+        if answers.model is not None:
+            return answers.model
         request = TurnRequest(
             session_id=self._session_id,
             turn_id=self._plan.turn_id,
@@ -58,7 +60,8 @@ class Asking:
             deps=self._plan.deps,
             metadata=self._plan.metadata,
         )
-        return Responding(answers, request)
+        assert answers.responder is not None  # what answers is one of the two
+        return Responding(answers.responder, request)
 
     async def _read(self, stream: AsyncIterator[ModelEvent]) -> Replied | None:
         async for event in stream:
@@ -77,12 +80,23 @@ class Asking:
     def _checked(self, reply: Replied, model: str) -> Replied:
         if reply.message.role != "assistant":
             raise MalformedReply(model, f"its message has the role {reply.message.role!r}")
+        ids = [call.id for call in reply.message.calls]
+        if "" in ids or len(set(ids)) < len(ids):
+            raise MalformedReply(model, "two of its calls have one id, or one has none")
         try:
             for i, part in enumerate(reply.message.parts):
                 check_part(part, f"reply[{i}]")
+            readable_line(self._as_entry(reply))
         except NotStorable as error:
             raise MalformedReply(model, str(error)) from None
         if not self.said and reply.message.text:
             self._log.emit(TextDelta(reply.message.text))
         self.said = reply.message.text
         return reply
+
+    def _as_entry(self, reply: Replied) -> ModelReplied:
+        begun = heading(self._session_id, "")
+        turn_id = self._plan.turn_id
+        return ModelReplied(
+            **begun, turn_id=turn_id, call=1, message=reply.message, usage=reply.usage, model=reply.model
+        )

@@ -12,14 +12,14 @@ from .._clock import Clock, system_clock, written
 from .._ids import new_session_id
 from .._jsonable import NULL, Jsonable, freeze
 from ..errors import Misuse, SessionBusy, SessionClosed, SessionExists, SessionNotFound
-from ..journal import SessionCreated, decode, encode, heading
-from ..stores import DeletesSessions, InMemoryStore, ListsSessions, Store
-from ..transcript import Transcript, replay
+from ..journal import SessionCreated, decode, heading
+from ..stores import DeletesSessions, InMemoryStore, ListsSessions, ReadsUnchecked, Store
+from ..transcript import Transcript, replay, replay_unchecked
 from ._limits import Limits
 from ._listing import SessionSummary, summary_of
 from ._plan import Instructions, KeepTexts
 from ._planner import AnyContext, AnyModel, Planner, Settings
-from ._recorder import Recorder
+from ._recorder import Recorder, begin
 from ._responder import Responder
 from ._session import Session
 
@@ -94,6 +94,7 @@ class Chat:
         Raises:
             SessionExists: if the id is taken.
             InvalidSessionId: if the store cannot hold the id.
+            NotStorable: if the title, the scope or the metadata cannot be kept.
             StoreError: if it could not be committed.
         """
         self._must_be_open()
@@ -101,10 +102,7 @@ class Chat:
         kept = freeze(dict(metadata), "metadata") if metadata else NULL
         begun = heading(id, written(self._clock()))
         created = SessionCreated(**begun, title=title, scope=scope, metadata_json=kept)
-        await self.store.create(id, [encode(created)])
-        transcript = Transcript(id)
-        transcript.apply(created)
-        return self._keep(transcript)
+        return self._keep(await begin(self.store, created))
 
     async def open_session(self, id: str, *, scope: str | None = None, create: bool = False) -> Session:
         """Open a session, as it is now.
@@ -134,16 +132,26 @@ class Chat:
     async def _found(self, id: str) -> Session | None:
         held = self._sessions.get(id)
         if held is not None:
-            await held.refresh()
-            return held
-        where = f"chat session {id!r} in {self.place}"
-        transcript = await replay(id, self.store.read(id), where=where)
+            try:
+                await held.refresh()
+                return held
+            except SessionNotFound:  # deleted elsewhere; there may be another one under its id
+                if self._sessions.get(id) is held:
+                    del self._sessions[id]
+        transcript = await self._read(id)
         return None if transcript.created is None else self._keep(transcript)
+
+    async def _read(self, id: str) -> Transcript:
+        if isinstance(self.store, ReadsUnchecked):
+            transcript = await replay_unchecked(id, self.store.read_unchecked(id))
+            if transcript is not None:
+                return transcript
+        return await replay(id, self.store.read(id), where=f"chat session {id!r} in {self.place}")
 
     def _keep(self, transcript: Transcript) -> Session:
         # Two tasks may have opened it at once: the first Session made is the one that both get.
         held = self._sessions.get(transcript.session_id)
-        if held is not None:
+        if held is not None and held.begins_with(transcript):
             return held
         recorder = Recorder(self.store, transcript, place=self.place, clock=self._clock)
         session = Session(self._planner, store=self.store, recorder=recorder)
@@ -198,11 +206,11 @@ class Chat:
         """
         if not isinstance(self.store, DeletesSessions):
             raise Misuse(f"{self.place} cannot delete sessions", "delete where it keeps them")
+        if scope is not None and await self._scope_of(id) != scope:
+            raise SessionNotFound(id, self.place)
         held = self._sessions.get(id)
         if held is not None and held.live_turn is not None:
             raise SessionBusy(id, turn_id=held.live_turn.id)
-        if scope is not None and await self._scope_of(id) != scope:
-            raise SessionNotFound(id, self.place)
         erased = await self.store.delete(id)
         self._sessions.pop(id, None)
         return erased

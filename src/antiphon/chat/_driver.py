@@ -95,7 +95,7 @@ class Driver:
 
     async def run(self) -> Ended:
         """Run the loop to its end."""
-        turning = Turning(self.plan.turn_id, self.plan.limits, self._recorder.entry, self.plan.responder)
+        turning = Turning(self.plan.turn_id, self.plan.limits, self._recorder.entry, self.plan.answers.told)
         loop = run_turn(turning)
         deadline = self._deadline()
         try:

@@ -134,4 +134,4 @@ def _plain(value: Any) -> Jsonable:
         return value.to_json()
     if isinstance(value, msgspec.Struct):
         return {name: _plain(getattr(value, name)) for name in value.__struct_fields__}
-    return [_plain(part) for part in value] if isinstance(value, tuple) else value
+    return Message("user", value).to_json()["content"] if isinstance(value, tuple) else value

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict
 
-from .._jsonable import Jsonable
+from .._jsonable import Jsonable, freeze, thaw
 from .._usage import Usage
 from ..errors import Misuse
 from ..models._model import Model
@@ -82,15 +82,24 @@ class TurnOptions(TypedDict, total=False):
 KNOWN_OPTIONS = frozenset(TurnOptions.__annotations__)
 
 
+_KINDS: Mapping[str, type[Any]] = {"key": str, "instructions": str, "limits": Limits, "metadata": Mapping}
+
+
 def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Refuse what is no option of a turn.
+    """Give the options that say something; None says nothing.
 
     Raises:
-        Misuse: naming the option.
+        Misuse: naming what is no option of a turn, or has no such value.
+        NotStorable: if the metadata are not JSON.
     """
-    for name in options:
+    given = {name: value for name, value in options.items() if value is not None}
+    for name, value in given.items():
         if name not in KNOWN_OPTIONS:
             raise Misuse(f"{name!r} is no option of a turn", f"known are {', '.join(sorted(KNOWN_OPTIONS))}")
-    if options.get("when_busy", "raise") not in ("raise", "wait", "steer"):
-        raise Misuse(f"when_busy={options['when_busy']!r} is not known", "use 'raise', 'wait' or 'steer'")
-    return dict(options)
+        if not isinstance(value, _KINDS.get(name, object)):
+            raise Misuse(f"{name} is a {type(value).__name__}", f"give a {_KINDS[name].__name__}")
+    if given.get("when_busy", "raise") not in ("raise", "wait", "steer"):
+        raise Misuse(f"when_busy={given['when_busy']!r} is not known", "use 'raise', 'wait' or 'steer'")
+    if "metadata" in given:
+        given["metadata"] = thaw(freeze(dict(given["metadata"]), "metadata"))
+    return given

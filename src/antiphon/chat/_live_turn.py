@@ -20,15 +20,16 @@ class LiveTurn:
     Iterating gives every event from the first, however late the iteration starts and however many there are; leaving
     an iteration changes nothing. `async with session.send(…) as turn:` cancels the turn if the block is left before
     it has ended.
-
-    Attributes:
-        id: the turn.
     """
 
     def __init__(self, run: Run, accepted: asyncio.Future[None]) -> None:
         self._run = run
         self._accepted = accepted
-        self.id = run.turn_id
+
+    @property
+    def id(self) -> str:
+        """The turn."""
+        return self._run.turn_id
 
     async def accepted(self) -> Self:
         """Wait until the input is committed.
@@ -45,9 +46,11 @@ class LiveTurn:
 
         Raises:
             TurnCanceled: with the reason, if the turn was canceled.
+            TurnOver: if this was sent to steer a turn that took nothing more.
             AntiphonError: whatever else ended the turn, with its `turn_id`.
             Exception: what a context or a responder of the caller's own raised.
         """
+        await self.accepted()
         return await asyncio.shield(self._run.result)
 
     async def steer(self, input: Input, /) -> None:

@@ -10,10 +10,14 @@ from ._events import ENDS, Event, ReasoningDelta, TextDelta
 
 
 class EventLog:
-    """Keeps every event of a run; the writer never waits for a reader."""
+    """Keeps every event of a run; the writer never waits for a reader.
+
+    Attributes:
+        turn_id: the turn that events are of.
+    """
 
     def __init__(self, turn_id: str) -> None:
-        self._turn_id = turn_id
+        self.turn_id = turn_id
         self._events: list[Event] = []
         self._news = asyncio.Event()
 
@@ -24,7 +28,7 @@ class EventLog:
 
     def emit(self, event: Event) -> None:
         """Add an event behind all others."""
-        self._events.append(replace(event, seq=len(self._events) + 1, turn_id=self._turn_id))
+        self._events.append(replace(event, seq=len(self._events) + 1, turn_id=self.turn_id))
         self._news.set()
         self._news = asyncio.Event()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -100,26 +100,40 @@ def _round(turning: Turning, answer: Answered, *, seen: int, last: bool) -> Loop
         )
         for call in answer.reply.message.calls
     ]
-    written = yield from perform(Write((_replied(turning, answer, seen=seen), *returned)))
-    if isinstance(written, Broken):
-        return (yield from _end_without_reply(turning, written))
-    if not last:
-        return None
+    ended = yield from _go_on(turning, answer, seen=seen, returned=returned)
+    if ended is not None or not last:
+        return ended
     words = tuple(part for part in answer.reply.message.parts if isinstance(part, Text))
-    return (yield from _commit(_completed(turning, Message("assistant", words), seen=seen, finish="limit")))
+    outcome = _completed(turning, Message("assistant", words), seen=seen, finish="limit")
+    # Its text is in the journal by now, so a cancel that comes first has no partial.
+    return (yield from _complete(turning, outcome, seen=None, said=""))
 
 
 def _end_with_reply(turning: Turning, answer: Answered, *, seen: int, last: bool) -> Loop[Ended | None]:
     reply = answer.reply
-    outcome = _completed(turning, reply.message, seen=seen, finish=reply.finish, usage=reply.usage, model=reply.model)
-    verdict = yield from perform(Finish(outcome, None if last else seen))
+    finish = "stop" if reply.finish == "calls" else reply.finish
+    outcome = _completed(turning, reply.message, seen=seen, finish=finish, usage=reply.usage, model=reply.model)
+    ended = yield from _complete(turning, outcome, seen=None if last else seen, said=reply.message.text)
+    return ended if ended is not None else (yield from _go_on(turning, answer, seen=seen))
+
+
+def _go_on(turning: Turning, answer: Answered, *, seen: int, returned: Sequence[KnownEntry] = ()) -> Loop[Ended | None]:
+    """Keep a reply that did not end the turn."""
+    written = yield from perform(Write((_replied(turning, answer, seen=seen), *returned)))
+    if isinstance(written, Broken):
+        said = Broken(written.error, answer.reply.message.text)
+        return (yield from _end_without_reply(turning, said))
+    return None
+
+
+def _complete(turning: Turning, outcome: TurnCompleted, *, seen: int | None, said: str) -> Loop[Ended | None]:
+    """End the turn in a reply, unless it was canceled first; None if it was steered first."""
+    verdict = yield from perform(Finish(outcome, seen))
     match verdict:
         case MoreSteering():
-            written = yield from perform(Write((_replied(turning, answer, seen=seen),)))
-            return (yield from _end_without_reply(turning, written)) if isinstance(written, Broken) else None
+            return None
         case Stopped():
-            said = Stopped(verdict.reason, reply.message.text)
-            return (yield from _end_without_reply(turning, said))
+            return (yield from _end_without_reply(turning, Stopped(verdict.reason, said)))
         case Broken():
             return Ended(outcome, verdict.error, written=False)
         case Done():

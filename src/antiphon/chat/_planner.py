@@ -12,6 +12,7 @@ from .._model_names import model_from_name
 from ..context import Context, ContextFunction, FullContext
 from ..errors import Misuse
 from ..models import Model
+from ._answering import by_model, by_responder
 from ._limits import Limits
 from ._plan import Instructions, KeepTexts, TurnPlan
 from ._responder import Responder
@@ -37,6 +38,7 @@ class Planner:
 
     Attributes:
         closed: whether the Chat is closed: no turn starts any more.
+        running: what runs; a task that nobody holds may be collected before its end.
 
     Raises:
         Misuse: if the settings contradict each other.
@@ -51,10 +53,13 @@ class Planner:
         if settings.keep_texts not in ("stable", "none"):
             raise Misuse(f"keep_texts={settings.keep_texts!r} is not known", "use 'stable' or 'none'")
         self.closed = False
+        self.running: set[object] = set()
         self._made: dict[str, Model] = {}
         self._settings = settings
-        self._context = _checked_context(settings.context)
-        self._answers = settings.responder if settings.model is None else self.model(settings.model)
+        self._build = _building(settings.context)
+        self._answers = by_responder(settings.responder) if settings.responder is not None else None
+        if settings.model is not None:
+            self._answers = by_model(self.model(settings.model))
 
     def model(self, given: AnyModel) -> Model:
         """Give the model; one that is named is made once, and closed with the Chat.
@@ -76,13 +81,13 @@ class Planner:
         Raises:
             Misuse: if nothing is there to answer.
         """
-        answers = self.model(options["model"]) if "model" in options else self._answers
+        answers = by_model(self.model(options["model"])) if "model" in options else self._answers
         if answers is None:
             raise Misuse("this Chat has neither a model nor a responder", "give it one, or give one with the turn")
         return TurnPlan(
             turn_id=turn_id,
             input=input,
-            context=self._context,
+            build=self._build,
             answers=answers,
             instructions=options.get("instructions", self._settings.instructions) or "",
             limits=options.get("limits") or self._settings.limits or Limits(),
@@ -103,10 +108,11 @@ class Planner:
                 await close()
 
 
-def _checked_context(given: AnyContext | None) -> AnyContext:
-    if given is None:
-        return FullContext()
-    if isinstance(given, type) or not (isinstance(given, Context) or callable(given)):
+def _building(given: AnyContext | None) -> ContextFunction:
+    given = FullContext() if given is None else given
+    if isinstance(given, Context) and not isinstance(given, type):
+        return given.build
+    if isinstance(given, type) or not callable(given):
         raise TypeError(f"context is {given!r}; give an object with build(view), or a function of a View")
     return given
 

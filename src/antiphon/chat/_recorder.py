@@ -14,19 +14,24 @@ from typing import Any, TypeVar
 
 from .._clock import Clock, system_clock, written
 from ..errors import (
+    AntiphonError,
+    AppendFailed,
     AppendUncertain,
     CorruptJournal,
     IllegalEntry,
     JournalMoved,
+    SessionBusy,
     SessionNotFound,
     StoreError,
+    StoreUnreadable,
     UnknownCursor,
 )
-from ..journal._codec import Line, decode, encode
-from ..journal._entries import Entry, KnownEntry, TurnEntry, commutes, heading
+from ..journal._codec import Line, decode
+from ..journal._entries import Entry, KnownEntry, SessionCreated, TurnEntry, commutes, heading
 from ..journal._lifecycle import NotAllowed, TurnState, after
 from ..stores._store import Store
 from ..transcript._replay import Transcript
+from ._lines import readable_line
 
 _logger = logging.getLogger("antiphon")
 
@@ -35,6 +40,14 @@ E = TypeVar("E", bound=KnownEntry)
 _ATTEMPTS = 20
 """How often an append goes on behind commuting entries of others before it gives up: they would have to write
 faster than we read, twenty times in a row."""
+
+
+class _Commit(asyncio.Future[None]):
+    """Done when entries are committed. Whoever waits for it waits to the end: a cancellation is raised after it."""
+
+    def cancel(self, msg: Any | None = None) -> bool:  # noqa: ARG002 - asyncio's signature
+        """Refuse: what is being written is not unwritten."""
+        return False
 
 
 @dataclass(slots=True)
@@ -62,8 +75,9 @@ class Recorder:
         self._projected: dict[str, TurnState] = {}
         self._deferred: list[KnownEntry] = []
         self._queue: list[_Batch] = []
+        self._unsettled: set[asyncio.Future[None]] = set()
         self._flushing: asyncio.Task[None] | None = None
-        self._unsure = False
+        self._doubtful: set[str] = set()
         self._turn_of = asyncio.Lock()
 
     def entry(self, cls: Callable[..., E], **fields: Any) -> E:
@@ -71,7 +85,12 @@ class Recorder:
         return cls(**heading(self.transcript.session_id, written(self._clock())), **fields)
 
     def defer(self, entry: KnownEntry) -> None:
-        """Let an entry travel with whatever is put next."""
+        """Let an entry travel with whatever is put next.
+
+        Raises:
+            NotStorable: if it could not be read again.
+        """
+        readable_line(entry)
         self._deferred.append(entry)
 
     def put(self, *entries: KnownEntry) -> asyncio.Future[None]:
@@ -82,15 +101,18 @@ class Recorder:
 
         Raises:
             IllegalEntry: if the state table refuses one; nothing is queued.
+            NotStorable: if one could not be read again; nothing is queued.
         """
         entries = (*self._deferred, *entries)
+        lines = tuple(readable_line(entry) for entry in entries)
+        self._projected = self._after(entries, self._projected)
         self._deferred = []
-        self._project(entries)
-        committed = asyncio.get_running_loop().create_future()
+        committed = _Commit()
         committed.add_done_callback(_seen)
-        self._queue.append(_Batch(entries, tuple(encode(entry) for entry in entries), committed))
-        if self._flushing is None:
-            self._flushing = asyncio.create_task(self._flush())
+        committed.add_done_callback(self._unsettled.discard)
+        self._unsettled.add(committed)
+        self._queue.append(_Batch(entries, lines, committed))
+        self._wake()
         return committed
 
     async def write(self, *entries: KnownEntry) -> None:
@@ -100,23 +122,19 @@ class Recorder:
             StoreError: see `put`.
             CancelledError: if the waiting task was canceled, but only once the entries are committed.
         """
-        committed = self.put(*entries)
-        canceled = False
-        while not committed.done():
-            try:
-                await asyncio.wait({committed})
-            except asyncio.CancelledError:
-                canceled = True
-        committed.result()
-        if canceled:
-            raise asyncio.CancelledError
+        commit = self.put(*entries)
+        try:
+            await commit
+        except asyncio.CancelledError:
+            commit.result()  # that it failed says more
+            raise
 
     async def drain(self) -> None:
         """Wait until nothing is queued or being written."""
         canceled = False
-        while self._flushing is not None:
+        while pending := {committed for committed in self._unsettled if not committed.done()}:
             try:
-                await asyncio.wait({self._flushing})
+                await asyncio.wait(pending)
             except asyncio.CancelledError:
                 canceled = True
         if canceled:
@@ -133,8 +151,10 @@ class Recorder:
             await self._read_new()
 
     async def _read_new(self) -> list[Entry]:
+        """Apply what the journal holds behind the last entry known here, and give it."""
         came: list[Entry] = []
         session_id = self.transcript.session_id
+        where = f"chat session {session_id!r} in {self._place}"
         try:
             async for line in self._store.read(session_id, after=self.transcript.last_id):
                 entry = decode(line.data)
@@ -143,13 +163,21 @@ class Recorder:
         except UnknownCursor:
             raise SessionNotFound(session_id, self._place) from None
         except NotAllowed as refusal:
-            where = f"chat session {session_id!r} in {self._place}"
             raise CorruptJournal(where, self.transcript.lines + 1, why=str(refusal)) from None
-        self._unsure = False
+        except StoreError:
+            raise
+        except Exception as error:  # isolates: wrapped store
+            raise StoreUnreadable(self._place, f"it raised {type(error).__name__}: {error}") from error
+        self._doubtful = set()
         return came
 
-    def _project(self, entries: tuple[KnownEntry, ...]) -> None:
-        projected = dict(self._projected)
+    def _after(self, entries: Sequence[KnownEntry], projected: dict[str, TurnState]) -> dict[str, TurnState]:
+        """Where these entries lead from what is committed, and over that from what is projected.
+
+        Raises:
+            IllegalEntry: if one of them cannot stand there.
+        """
+        projected = dict(projected)
         for entry in entries:
             if not isinstance(entry, TurnEntry):
                 continue
@@ -158,7 +186,17 @@ class Recorder:
                 projected[entry.turn_id] = after(state, entry)
             except NotAllowed as refusal:
                 raise IllegalEntry(entry.type, str(refusal)) from None
-        self._projected = projected
+        return projected
+
+    def _wake(self) -> None:
+        if self._flushing is None or self._flushing.done():
+            self._flushing = asyncio.create_task(self._flush())
+            self._flushing.add_done_callback(self._woken_again)
+
+    def _woken_again(self, _: asyncio.Task[None]) -> None:
+        # A loop that shuts down may have canceled the task before its first step.
+        if self._queue:
+            self._wake()
 
     async def _flush(self) -> None:
         batches: list[_Batch] = []
@@ -168,80 +206,106 @@ class Recorder:
                     batches, self._queue = self._queue, []
                     await self._commit(batches)
         finally:
-            # Reached with work left only if this task was stopped, or by a fault of ours: nobody may wait for ever.
-            self._flushing = None
-            self._fail(batches + self._queue, AppendUncertain(self.transcript.session_id, "the writer was stopped"))
+            # Unsettled only if this task was stopped, or by a fault of ours: nobody may wait for ever.
+            _settle(batches, AppendUncertain(self.transcript.session_id, "the writer was stopped"))
 
     async def _commit(self, batches: list[_Batch]) -> None:
+        entries = [entry for batch in batches for entry in batch.entries]
+        lines = [line for batch in batches for line in batch.lines]
         try:
-            known = await self._append([line for batch in batches for line in batch.lines])
-            self._apply([entry for batch in batches for entry in batch.entries if entry.id not in known])
+            known = await self._append(entries, lines)
         except StoreError as error:
             # What was queued behind stands on what has just failed, so it fails with it.
-            self._fail(batches + self._queue, error)
+            failed, self._queue, self._projected = batches + self._queue, [], {}
+            _settle(failed, error)
             return
         except asyncio.CancelledError:
-            self._unsure = True
+            self._projected = {}
             raise
+        for entry in entries:
+            if entry.id not in known:
+                self.transcript.apply(entry)
         if not self._queue:
             self._projected = {}
-        for batch in batches:
-            _settle(batch.committed, None)
+        _settle(batches, None)
 
-    def _apply(self, entries: Sequence[Entry]) -> None:
-        for entry in entries:
-            self.transcript.apply(entry)
-
-    def _fail(self, batches: list[_Batch], error: StoreError) -> None:
-        self._queue, self._projected = [], {}
-        for batch in batches:
-            _settle(batch.committed, error)
-
-    async def _append(self, lines: list[Line]) -> frozenset[str]:
+    async def _append(self, entries: Sequence[KnownEntry], lines: list[Line]) -> frozenset[str]:
         """Append lines; give the ids of those that were found to be there already."""
         ids = frozenset(line.id for line in lines)
-        if self._unsure:
-            await self._read_new()
-        expected = self.transcript.last_id
+        session_id, expected = self.transcript.session_id, self.transcript.last_id
+        doubtful = self._doubtful
+        # What became of entries in doubt is read first; ours among them are no reason to decide anew.
+        came = [entry for entry in await self._read_new() if entry.id not in doubtful] if doubtful else []
         for _ in range(_ATTEMPTS):
+            if not self._may_follow(entries, came):
+                raise JournalMoved(session_id, expected=expected, found=self.transcript.last_id)
             try:
                 await self._try_append(lines)
                 return frozenset()
             except (JournalMoved, asyncio.CancelledError):
                 # A loop that shuts down cancels this task while the store may be at work: the journal tells.
                 came = await self._read_new()
-                _logger.debug("session %s: %d entries of others came", self.transcript.session_id, len(came))
+                _logger.debug("session %s: %d entries came", session_id, len(came))
                 if ids <= {entry.id for entry in came}:
                     return ids
-                if not (_all_commute(came) or _all_commute([decode(line.data) for line in lines])):
-                    break
-        raise JournalMoved(self.transcript.session_id, expected=expected, found=self.transcript.last_id)
+        raise AppendFailed(session_id, f"its end moved {_ATTEMPTS} times while it was to be written")
+
+    def _may_follow(self, entries: Sequence[KnownEntry], came: Sequence[Entry]) -> bool:
+        """Whether entries may stand behind what came, without deciding anew."""
+        try:
+            self._after(entries, {})
+        except IllegalEntry:
+            return False
+        return _all_commute(came) or _all_commute(entries)
 
     async def _try_append(self, lines: list[Line]) -> None:
         session_id = self.transcript.session_id
         try:
             await self._store.append(session_id, lines, if_last=self.transcript.last_id)
-        except AppendUncertain:
-            self._unsure = True
+        except (AppendUncertain, asyncio.CancelledError):
+            self._doubtful |= {line.id for line in lines}
             raise
         except StoreError:
             raise
+        except SessionBusy as error:
+            raise AppendFailed(session_id, "another writer holds its journal") from error
         except Exception as error:  # isolates: wrapped store
-            self._unsure = True
+            self._doubtful |= {line.id for line in lines}
             raise AppendUncertain(session_id, f"the store raised {type(error).__name__}: {error}") from error
+
+
+async def begin(store: Store, created: SessionCreated) -> Transcript:
+    """Commit a session's first entry.
+
+    Raises:
+        NotStorable: if it could not be read again; nothing is written.
+        SessionExists, StoreError: as the store raises them.
+    """
+    line = readable_line(created)
+    try:
+        await store.create(created.session_id, [line])
+    except AntiphonError:
+        raise
+    except Exception as error:  # isolates: wrapped store
+        why = f"the store raised {type(error).__name__}: {error}"
+        raise AppendUncertain(created.session_id, why) from error
+    transcript = Transcript(created.session_id)
+    transcript.apply(created)
+    return transcript
 
 
 def _all_commute(entries: Sequence[Entry]) -> bool:
     return all(commutes(entry) for entry in entries)
 
 
-def _settle(future: asyncio.Future[None], error: StoreError | None) -> None:
-    if future.done():
-        return
-    if error is None:
-        future.set_result(None)
-    else:
-        future.set_exception(error)
+def _settle(batches: Sequence[_Batch], error: StoreError | None) -> None:
+    for batch in batches:
+        if batch.committed.done():
+            continue
+        if error is None:
+            batch.committed.set_result(None)
+        else:
+            batch.committed.set_exception(error)
 
 
 def _seen(future: asyncio.Future[None]) -> None:

@@ -7,8 +7,11 @@ from typing import Any
 
 from .._jsonable import NULL, Jsonable, freeze
 from .._messages import Input, Message, ToolResult, stored_input
-from ..errors import Misuse
+from ..errors import IllegalEntry, JournalMoved, Misuse
 from ..journal._entries import KnownEntry, ModelReplied, ToolReturned, TurnAccepted, TurnCompleted
+from ..stores import Store
+from ._hold import held
+from ._recorder import Recorder
 
 RECORDED: Jsonable = {"kind": "recorded"}
 
@@ -87,3 +90,27 @@ def parted(messages: Sequence[Message]) -> tuple[Input, Sequence[Message], Messa
             "begin with the user's message and end with the assistant's reply",
         )
     return messages[0].parts, messages[1:-1], messages[-1]
+
+
+async def append_turn(recorder: Recorder, store: Store, *, entries: Sequence[KnownEntry]) -> None:
+    """Commit a recorded turn, behind whatever others have written meanwhile.
+
+    Raises:
+        Misuse: if its calls and results do not belong together.
+        SessionBusy: if a turn of the session runs.
+        StoreError: if it could not be committed.
+    """
+    async with held(store, recorder.transcript.session_id, wait=False):
+        try:
+            await _append(recorder, entries)
+        except IllegalEntry as refusal:
+            advice = "give every call its one result"
+            raise Misuse(f"these messages are not one finished turn: {refusal.why}", advice) from None
+
+
+async def _append(recorder: Recorder, entries: Sequence[KnownEntry]) -> None:
+    while True:
+        try:
+            return await recorder.write(*entries)
+        except JournalMoved:
+            continue  # the recorder has read what came, and nothing of it has a say in a turn of its own

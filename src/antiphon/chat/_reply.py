@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, cast
 
 from .._messages import Message
@@ -26,7 +26,6 @@ class Reply:
         finish_reason: stop, length, refusal, limit or waiting.
         turn_id: the turn.
         model: the model that answered, as it names itself, or None.
-        traces: what each of the turn's model calls was shown.
     """
 
     text: str
@@ -35,7 +34,12 @@ class Reply:
     finish_reason: ReplyReason
     turn_id: str
     model: str | None
-    traces: tuple[Trace, ...]
+    _turn: Turn = field(repr=False)
+
+    @property
+    def traces(self) -> tuple[Trace, ...]:
+        """What each of the turn's model calls was shown."""
+        return self._turn.traces
 
     @property
     def trace(self) -> Trace:
@@ -60,5 +64,5 @@ class Reply:
             finish_reason=cast(ReplyReason, turn.finish_reason or "stop"),
             turn_id=turn.id,
             model=turn.model,
-            traces=turn.traces,
+            _turn=turn,
         )

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from .._messages import Input
-from ..errors import AntiphonError, SessionBusy, TurnCanceled, TurnFailed, TurnInterrupted, TurnOver
-from ..journal._entries import TurnCompleted
-from ..stores._store import LeasesSessions, Store
+from ..errors import AntiphonError, TurnCanceled, TurnFailed, TurnInterrupted, TurnOver
+from ..journal import TurnCompleted
+from ..stores import Store
 from ..transcript._turn import Turn
 from ._driver import SHUT_DOWN, Driver
 from ._events import Canceled, Completed, Event, Failed, TurnAccepted
+from ._hold import held
 from ._loop import Ended
 from ._plan import TurnPlan
 from ._recorder import Recorder
@@ -25,11 +24,8 @@ from ._reply import Reply
 
 _logger = logging.getLogger("antiphon")
 
-WAIT = 60.0
-"""Seconds that `when_busy="wait"` waits for a turn of another process."""
-
-_POLL = 0.05
-"""Seconds between two looks at a lease: no lock of the system's tells when it is let go."""
+End = tuple[Event, BaseException | None]
+"""The last event of a run, and what its result raises."""
 
 
 class Run:
@@ -58,11 +54,18 @@ class Run:
         for future in (self.accepted, self.result):
             future.add_done_callback(_looked_at)
         self._task = asyncio.create_task(self._go(), name=f"turn {plan.turn_id}")
+        # In a callback, because a task that is canceled before its first step runs nothing of its own.
+        self._task.add_done_callback(self._ended)
 
     @property
     def over(self) -> bool:
         """Whether the run has ended; the turn may still be without outcome."""
         return self.result.done()
+
+    @property
+    def closing(self) -> bool:
+        """Whether the turn's outcome is on its way or there: it takes nothing more."""
+        return self._driver.closing
 
     async def ended(self) -> None:
         """Wait until the run has ended, however."""
@@ -82,45 +85,54 @@ class Run:
                 self._task.cancel()
             await self.ended()
 
-    async def _go(self) -> None:
-        try:
-            last, error = await self._held()
-        except asyncio.CancelledError:
-            stop = self._driver.stopped
-            reason = SHUT_DOWN if stop is None else stop.reason
-            last, error = Canceled(reason=reason), TurnCanceled(self.turn_id, reason)
-        except Exception as refusal:  # isolates: wrapped store
-            if isinstance(refusal, AntiphonError):
-                refusal.turn_id = refusal.turn_id or self.turn_id
-            last, error = Failed(error=str(refusal), phase="accept"), refusal
-        _logger.debug("turn %s of session %s: %s", self.turn_id, self._recorder.transcript.session_id, last.type)
-        self.log.emit(last)
-        self._settle(last, error)
-
-    def _settle(self, last: Event, error: BaseException | None) -> None:
-        if error is None and isinstance(last, Completed):
-            self.result.set_result(last.reply)
-        else:
-            self.result.set_exception(error or TurnInterrupted(self.turn_id))
-        if not self.accepted.done():
-            self.accepted.set_exception(error or TurnInterrupted(self.turn_id))
-
-    async def _held(self) -> tuple[Event, BaseException | None]:
+    async def _go(self) -> End:
         known = self._driver.known()
         if known is None:
-            if self._behind is not None:
-                await self._behind.ended()
-            async with self._lease():
+            await self._its_turn()
+            async with held(self._store, self._recorder.transcript.session_id, wait=self._wait):
                 known = await self._driver.accept()
                 if known is None:
                     self.accepted.set_result(None)
                     return self._told(await self._driver.run())
-        self.turn_id = known.id
+        self.turn_id = self.log.turn_id = known.id
+        self._driver.closing = True  # it is over, or nobody runs it
         self.log.emit(TurnAccepted())
         self.accepted.set_result(None)
         return end_of(known)
 
-    def _told(self, ended: Ended) -> tuple[Event, BaseException | None]:
+    async def _its_turn(self) -> None:
+        # One that gave up waiting leaves whom it waited for.
+        while self._behind is not None:
+            await self._behind.ended()
+            self._behind = self._behind._behind
+
+    def _ended(self, task: asyncio.Task[End]) -> None:
+        error = asyncio.CancelledError() if task.cancelled() else task.exception()
+        last, raised = task.result() if error is None else self._broken_off(error)
+        _logger.debug("turn %s of session %s: %s", self.turn_id, self._recorder.transcript.session_id, last.type)
+        self.log.emit(last)
+        if isinstance(last, Completed):
+            self.result.set_result(last.reply)
+        else:
+            self.result.set_exception(raised or TurnInterrupted(self.turn_id))
+        if not self.accepted.done():
+            self.accepted.set_exception(raised or TurnInterrupted(self.turn_id))
+
+    def _broken_off(self, error: BaseException) -> End:
+        turn = self._recorder.transcript.turn(self.turn_id)
+        if self.closing and turn is not None and turn.status != "interrupted":
+            return end_of(turn)  # The lease would not be let go; what is committed counts.
+        if isinstance(error, asyncio.CancelledError):
+            stop = self._driver.stopped
+            reason = SHUT_DOWN if stop is None else stop.reason
+            return Canceled(reason=reason), TurnCanceled(self.turn_id, reason)
+        if not isinstance(error, Exception):
+            error = TurnInterrupted(self.turn_id)  # SystemExit and its like are the process's, not the caller's.
+        if isinstance(error, AntiphonError):
+            error.turn_id = error.turn_id or self.turn_id
+        return Failed(error=str(error), phase="send" if self.accepted.done() else "accept"), error
+
+    def _told(self, ended: Ended) -> End:
         outcome = ended.outcome
         turn = self._recorder.transcript.turn(self.turn_id)
         if isinstance(outcome, TurnCompleted):
@@ -133,27 +145,8 @@ class Run:
         reason = getattr(outcome, "reason", None)
         return Canceled(reason=reason, partial=partial), TurnCanceled(self.turn_id, reason)
 
-    @asynccontextmanager
-    async def _lease(self) -> AsyncIterator[None]:
-        async with AsyncExitStack() as stack:
-            if isinstance(self._store, LeasesSessions):
-                await self._enter(stack, self._store)
-            yield
 
-    async def _enter(self, stack: AsyncExitStack, store: LeasesSessions) -> None:
-        loop = asyncio.get_running_loop()
-        until = loop.time() + (WAIT if self._wait else 0.0)
-        while True:
-            try:
-                await stack.enter_async_context(store.lease(self._recorder.transcript.session_id))
-                return
-            except SessionBusy:
-                if loop.time() >= until:
-                    raise
-            await asyncio.sleep(_POLL)
-
-
-def end_of(turn: Turn) -> tuple[Event, BaseException | None]:
+def end_of(turn: Turn) -> End:
     """The last event of a turn that is known from the journal, and the error that its result raises."""
     match turn.status:
         case "completed":

@@ -7,19 +7,19 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, Unpack
 
 from .._ids import keyed_turn_id, new_id
-from .._jsonable import Jsonable
+from .._jsonable import Jsonable, check
 from .._messages import Input, Message, StoredInput, stored_input
 from .._trace import Trace
 from ..errors import Misuse, SessionBusy, SessionClosed
 from ..journal import Entry, FeedbackRecorded, SessionRenamed, decode
 from ..stores._store import Store
-from ..transcript import Turn, dialogue
+from ..transcript import Transcript, Turn, dialogue
 from ._limits import TurnOptions, checked_options
 from ._live_turn import LiveTurn, result_or_cancel
 from ._plan import TurnPlan
 from ._planner import Planner
 from ._recorder import Recorder
-from ._recording import parted, recorded_turn
+from ._recording import append_turn, parted, recorded_turn
 from ._reply import Reply
 from ._run import Run
 
@@ -110,27 +110,36 @@ class Session:
         if repeated is not None:
             return repeated
         known = key is not None and self._recorder.transcript.with_key(key) is not None
-        if running and when_busy == "steer" and not known:
+        if running and when_busy == "steer" and not known and not running[0].closing:
             return self._steer(running[0], said, key=key)
         if running and when_busy == "raise" and not known:
             raise SessionBusy(self.id, turn_id=running[0].turn_id)
-        turn_id = new_id() if key is None else keyed_turn_id(self.id, key)
+        turn_id = new_id() if key is None else self._keyed(key)
         plan = self._planner.plan(turn_id, said, retry_of=retry_of, options=options)
-        return self._start(plan, wait=when_busy == "wait")
+        return self._start(plan, wait=when_busy == "wait", known=known)
+
+    def _keyed(self, key: str) -> str:
+        return self._recorder.transcript.with_key(key) or keyed_turn_id(self.id, key)
 
     def _repeated(self, key: str, running: list[Run]) -> LiveTurn | None:
         on_its_way = next((turn for given, turn in self._steering.values() if given == key), None)
-        wanted = {keyed_turn_id(self.id, key), self._recorder.transcript.with_key(key)}
-        run = next((run for run in running if run.turn_id in wanted), None)
+        run = next((run for run in running if run.turn_id == self._keyed(key)), None)
         return on_its_way or (None if run is None else LiveTurn(run, run.accepted))
 
-    def _start(self, plan: TurnPlan, *, wait: bool) -> LiveTurn:
+    def _start(self, plan: TurnPlan, *, wait: bool, known: bool) -> LiveTurn:
         behind = self._runs[-1] if self._runs else None
         run = Run(plan, self._recorder, store=self._store, scope=self.scope, behind=behind, wait=wait)
-        self._runs.append(run)
-        # The Chat holds sessions weakly: one with a running turn must still be the one that is found.
-        run.result.add_done_callback(lambda _: self._running())
+        if not known:  # One that is only read back holds nobody up.
+            self._runs.append(run)
+        self._planner.running.add(run)
+        run.result.add_done_callback(lambda _: self._forget(run))
         return LiveTurn(run, run.accepted)
+
+    def _forget(self, run: Run) -> None:
+        # Called back by the run, which so keeps this object: the Chat holds sessions weakly, and one with a running
+        # turn must still be the one that is found.
+        self._planner.running.discard(run)
+        self._running()
 
     def _steer(self, run: Run, said: StoredInput, *, key: str | None) -> LiveTurn:
         accepted = asyncio.get_running_loop().create_future()
@@ -164,24 +173,24 @@ class Session:
 
         Raises:
             Misuse: if neither or both forms are given, or the messages are not one finished turn.
-            SessionBusy: if a turn runs.
+            SessionBusy: if a turn runs, here or elsewhere, or another one is being recorded.
             StoreError: if it could not be committed; nothing of it is kept.
         """
         if (messages is None) == (input is None) or (input is None) != (output is None):
             raise Misuse("record takes a turn's messages, or its input and output", "give one of the two")
-        said, steps, reply = parted(
-            messages or [Message.of("user", input or ""), Message.of("assistant", output or "")]
-        )
+        if self._planner.closed:
+            raise SessionClosed(self.id)
         running = self._running()
         if running:
             raise SessionBusy(self.id, turn_id=running[0].turn_id)
-        turn_id = new_id()
-        said = input if input is not None else said
-        await self._recorder.write(
-            *recorded_turn(
-                self._recorder.entry, turn_id, input=said, steps=steps, reply=reply, metadata=dict(metadata or {})
-            )
+        if messages is None:
+            messages = [Message.of("user", input or ""), Message.of("assistant", output or "")]
+        said, steps, reply = parted(messages)
+        said, turn_id = said if input is None else input, new_id()
+        entries = recorded_turn(
+            self._recorder.entry, turn_id, input=said, steps=steps, reply=reply, metadata=dict(metadata or {})
         )
+        await append_turn(self._recorder, self._store, entries=entries)
         return self._turn(turn_id)
 
     # --- what is known ----------------------------------------------------------------------------------------
@@ -250,6 +259,7 @@ class Session:
 
         Raises:
             Misuse: if there is no such turn, or nothing is said.
+            NotStorable: if the rating is no finite number, or the rest no text.
             SessionBusy: if the turn still runs here.
             StoreError: if it could not be committed.
         """
@@ -258,6 +268,7 @@ class Session:
         turn = self._turn(turn_id)
         if turn.status == "running":
             raise SessionBusy(self.id, turn_id=turn_id)
+        check(rating, "rating")
         fields = {"rating": rating, "comment": comment, "preferred": preferred, "by": by}
         await self._write(FeedbackRecorded, turn_id=turn_id, **fields)
 
@@ -276,6 +287,10 @@ class Session:
 
     # --- for the Chat -----------------------------------------------------------------------------------------
 
+    def begins_with(self, transcript: Transcript) -> bool:
+        """Whether this is the session that a transcript was read from, and not an earlier one of the same id."""
+        return self._recorder.transcript.created == transcript.created
+
     async def refresh(self) -> None:
         """Read what other processes have written since.
 
@@ -290,8 +305,8 @@ class Session:
         running = self._running()
         if running:
             await asyncio.wait({run.result for run in running}, timeout=drain)
-        for run in self._running():
-            await run.cancel("the chat was closed")
+        # All at once: one that waits for another must not start when that one is canceled.
+        await asyncio.gather(*(run.cancel("the chat was closed") for run in self._running()))
         await self._recorder.drain()
 
     def __repr__(self) -> str:

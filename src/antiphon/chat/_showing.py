@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from typing import Any
 
 from .._jsonable import NULL, freeze
@@ -10,9 +11,9 @@ from .._messages import input_text
 from .._trace import Trace
 from ..context._assembly import Call, Shown, assemble
 from ..context._view import Built as Strategy
-from ..context._view import Context, View
+from ..context._view import View
 from ..journal._entries import TurnShown
-from ..transcript._replay import Transcript
+from ..transcript import Transcript, Turn
 from ._effects import Built
 from ._plan import TurnPlan
 from ._recorder import Recorder
@@ -34,7 +35,7 @@ class Showing:
             self._strategy = await self._ask_strategy()
         turn = self._recorder.transcript.turn(self._plan.turn_id, live=(self._plan.turn_id,))
         assert turn is not None  # a turn is accepted before it is shown to anyone
-        call = Call(self._plan.turn_id, number, model=self._plan.model_name, budget=self._plan.budget)
+        call = Call(self._plan.turn_id, number, model=self._plan.answers.name, budget=self._plan.answers.budget)
         shown = assemble(self._strategy, turn.messages, instructions=self._instructions, call=call)
         self._note(number, shown)
         return Built(shown, len(turn.steering))
@@ -43,8 +44,7 @@ class Showing:
         view = view_of(self._plan, self._recorder.transcript, scope=self._scope)
         given = self._plan.instructions
         self._instructions = given(view) if callable(given) else given
-        context = self._plan.context
-        built: Any = context.build(view) if isinstance(context, Context) else context(view)
+        built: Any = self._plan.build(view)
         found: Strategy = await built if inspect.isawaitable(built) else built
         return found
 
@@ -55,7 +55,7 @@ class Showing:
                 TurnShown,
                 turn_id=self._plan.turn_id,
                 call=number,
-                model=self._plan.model_name,
+                model=self._plan.answers.name,
                 trace_json=shown.trace.to_json(),
                 texts_json=freeze(texts, "texts") if texts else NULL,
             )
@@ -79,10 +79,17 @@ def view_of(plan: TurnPlan, transcript: Transcript, *, scope: str | None) -> Vie
     return View(
         session_id=transcript.session_id,
         scope=scope,
-        turns=tuple(turn for turn in turns[cleared:] if turn.id != plan.turn_id),
+        turns=_without(turns[cleared:], plan.turn_id),
         input=plan.input,
         query=input_text(plan.input),
         deps=plan.deps,
-        budget=plan.budget,
+        budget=plan.answers.budget,
         metadata=plan.metadata,
     )
+
+
+def _without(turns: Sequence[Turn], turn_id: str) -> Sequence[Turn]:
+    # The running turn is the last, unless others write to the session without holding it.
+    if turns and turns[-1].id == turn_id:
+        return turns[:-1]
+    return tuple(turn for turn in turns if turn.id != turn_id)

@@ -1,0 +1,270 @@
+"""The turn loop alone: no store, no model, no clock; every answer is written down."""
+
+from typing import Any
+
+import pytest
+
+from antiphon import Message, Text, ToolCall, Trace, Usage
+from antiphon.chat import Limits
+from antiphon.chat._effects import (
+    Answered,
+    Ask,
+    Broken,
+    Built,
+    Done,
+    Effect,
+    Finish,
+    MoreSteering,
+    Show,
+    Stopped,
+    Write,
+)
+from antiphon.chat._loop import Ended, Turning, run_turn
+from antiphon.context import Shown
+from antiphon.errors import AppendFailed
+from antiphon.journal import ModelReplied, ToolReturned, TurnCanceled, TurnCompleted, TurnFailed, heading
+from antiphon.models import Replied
+from tests.chat.fakes import AT
+
+SHOWN = Shown("", (), Trace("t", 1, "m", ()))
+REFUSED = AppendFailed("s", "the disk is full")
+
+
+def turning(**limits: Any) -> Turning:
+    """A turn that the loop has just been given."""
+    return Turning("t", Limits(**limits), lambda cls, **f: cls(**heading("s", AT), **f), {"kind": "model", "name": "m"})
+
+
+def driven(turn: Turning, *answers: object) -> tuple[list[Effect[Any]], Ended]:
+    """Give the loop these answers; what it asked for, and how the turn ended."""
+    loop = run_turn(turn)
+    effects = [next(loop)]
+    for i, answer in enumerate(answers):
+        try:
+            effects.append(loop.send(answer))
+        except StopIteration as end:
+            ended: Ended = end.value
+            return effects, _ended_last(ended, left=len(answers) - 1 - i)
+    raise AssertionError(f"the loop goes on: {effects[-1]}")
+
+
+def _ended_last(ended: Ended, *, left: int) -> Ended:
+    assert left == 0, "it ended before it was given every answer"
+    return ended
+
+
+def built(steered: int = 0) -> Built:
+    """A context with so many steerings."""
+    return Built(SHOWN, steered)
+
+
+def text(words: str = "hello", **fields: Any) -> Answered:
+    """A reply in words."""
+    return Answered(Replied(Message.of("assistant", words), **fields))
+
+
+def calls(*names: str, words: str = "", **fields: Any) -> Answered:
+    """A reply that asks for tools."""
+    parts = (Text(words),) if words else ()
+    asked = tuple(ToolCall(f"c{i}", name) for i, name in enumerate(names))
+    return Answered(Replied(Message("assistant", (*parts, *asked)), finish="calls", **fields))
+
+
+def kinds(effects: list[Effect[Any]]) -> list[str]:
+    """The effects' names."""
+    return [type(effect).__name__ for effect in effects]
+
+
+def outcome(effects: list[Effect[Any]]) -> TurnCompleted | TurnFailed | TurnCanceled:
+    """The entry of the last Finish."""
+    last = effects[-1]
+    assert isinstance(last, Finish)
+    return last.entry
+
+
+def written(effect: Effect[Any]) -> list[object]:
+    """The entries of a Write."""
+    assert isinstance(effect, Write)
+    return list(effect.entries)
+
+
+def test_a_plain_turn_is_shown_asked_and_finished() -> None:
+    """A reply in words ends the turn in three effects, and its outcome says what answered."""
+    usage = Usage(input=3, output=2)
+    effects, ended = driven(turning(), built(), text(usage=usage, model="m-1", finish="length"), Done())
+    assert kinds(effects) == ["Show", "Ask", "Finish"]
+    assert effects[2] == Finish(ended.outcome, seen=0)
+    entry = ended.outcome
+    assert isinstance(entry, TurnCompleted)
+    assert (entry.output, entry.message, entry.finish, entry.usage, entry.model) == (
+        "hello",
+        None,
+        "length",
+        usage,
+        "m-1",
+    )
+    assert entry.metadata == {"responder": {"kind": "model", "name": "m"}}
+    assert (ended.error, ended.written) == (None, True)
+
+
+def test_a_reply_of_more_than_text_is_kept_as_message() -> None:
+    """The outcome holds a message where text alone would lose something, never both."""
+    parts = (Text("a"), Text("b"))
+    _, ended = driven(turning(), built(), Answered(Replied(Message("assistant", parts))), Done())
+    entry = ended.outcome
+    assert isinstance(entry, TurnCompleted)
+    assert (entry.output, entry.message) == (None, Message("assistant", parts))
+
+
+def test_finish_calls_without_calls_reads_as_stop() -> None:
+    """A model that says it stopped for tools, and names none, has stopped."""
+    _, ended = driven(turning(), built(), text(finish="calls"), Done())
+    assert isinstance(ended.outcome, TurnCompleted)
+    assert ended.outcome.finish is None
+
+
+def test_failure_while_building_fails_the_turn() -> None:
+    """What a context raises ends the turn, and is its own error."""
+    error = ValueError("no context")
+    effects, ended = driven(turning(), Broken(error), Done())
+    assert kinds(effects) == ["Show", "Finish"]
+    entry = outcome(effects)
+    assert isinstance(entry, TurnFailed)
+    assert repr(entry.error) == "Failure(kind='ValueError', text='no context')"
+    assert entry.partial is None
+    assert ended.error is error
+
+
+def test_failure_while_asking_keeps_what_was_said() -> None:
+    """What a model raises ends the turn; what it had said is the partial."""
+    error = ValueError("gone")
+    effects, ended = driven(turning(), built(), Broken(error, "half a"), Done())
+    entry = outcome(effects)
+    assert isinstance(entry, TurnFailed)
+    assert entry.partial == "half a"
+    assert ended.error is error
+
+
+@pytest.mark.parametrize(
+    ("answers", "partial"),
+    [
+        ([Stopped("why")], None),
+        ([built(), Stopped("why", "half")], "half"),
+        ([built(), text("whole"), Stopped("why")], "whole"),
+        ([built(), calls("a", words="looking"), Done(), Stopped("why")], None),
+        ([built(), calls("a"), Done(), built(), Stopped("why", "half")], "half"),
+    ],
+    ids=["showing", "asking", "finishing", "between-calls", "second-call"],
+)
+def test_a_stop_at_each_place_cancels(answers: list[object], partial: str | None) -> None:
+    """Wherever a stop comes, the outcome is turn.canceled with its reason and what the running call had said."""
+    effects, ended = driven(turning(), *answers, Done())
+    entry = outcome(effects)
+    assert isinstance(entry, TurnCanceled)
+    assert (entry.reason, entry.partial) == ("why", partial)
+    assert effects[-1] == Finish(entry, None, final=True)
+    assert (ended.error, ended.written) == (None, True)
+
+
+def test_steering_during_the_last_call_asks_once_more() -> None:
+    """A reply that steering overtook is kept as model.replied, and the loop asks again."""
+    effects, ended = driven(turning(), built(), text("one"), MoreSteering(), Done(), built(1), text("two"), Done())
+    assert kinds(effects) == ["Show", "Ask", "Finish", "Write", "Show", "Ask", "Finish"]
+    (kept,) = written(effects[3])
+    assert isinstance(kept, ModelReplied)
+    assert (kept.call, kept.message.text, kept.steered) == (1, "one", 0)
+    assert isinstance(ended.outcome, TurnCompleted)
+    assert (ended.outcome.output, ended.outcome.steered) == ("two", 1)
+
+
+def test_every_call_is_answered() -> None:
+    """Calls of tools that are not offered get an error each, in order and in the append of their reply."""
+    effects, ended = driven(turning(), built(), calls("a", "b"), Done(), built(), text(), Done())
+    replied, *returned = written(effects[2])
+    assert isinstance(replied, ModelReplied)
+    assert [entry.call_id for entry in returned if isinstance(entry, ToolReturned)] == ["c0", "c1"]
+    assert all(isinstance(entry, ToolReturned) and entry.is_error for entry in returned)
+    assert isinstance(ended.outcome, TurnCompleted)
+
+
+def test_the_only_call_is_the_last() -> None:
+    """With model_calls=1 tools are not offered, calls are answered all the same, and the turn ends by its limit."""
+    effects, ended = driven(turning(model_calls=1), built(), calls("a", words="I would look"), Done(), Done())
+    assert effects[:2] == [Show(1, offer_tools=False), Ask(SHOWN, 1, offer_tools=False)]
+    assert kinds(effects) == ["Show", "Ask", "Write", "Finish"]
+    assert isinstance(ended.outcome, TurnCompleted)
+    assert (ended.outcome.finish, ended.outcome.output) == ("limit", "I would look")
+
+
+def test_words_in_the_last_call_are_a_plain_reply() -> None:
+    """A last call that answers in words ends the turn as any other, even if it was steered meanwhile."""
+    effects, ended = driven(turning(model_calls=1), built(), text(), Done())
+    assert effects[-1] == Finish(ended.outcome, seen=None)
+    assert isinstance(ended.outcome, TurnCompleted)
+    assert ended.outcome.finish is None
+
+
+def test_spent_tokens_lead_to_one_last_call() -> None:
+    """at_limit='answer' asks once more without tools when the tokens are used up."""
+    effects, ended = driven(
+        turning(tokens=10), built(), calls("a", usage=Usage(8, 4)), Done(), built(), text("so"), Done()
+    )
+    assert [effect.offer_tools for effect in effects if isinstance(effect, Ask)] == [True, False]
+    assert isinstance(ended.outcome, TurnCompleted)
+    assert ended.outcome.output == "so"
+
+
+@pytest.mark.parametrize("limits", [{"tokens": 10}, {"model_calls": 1}], ids=["tokens", "calls"])
+def test_at_limit_stop_ends_with_what_there_is(limits: dict[str, Any]) -> None:
+    """at_limit='stop' makes no further call; calls are answered, and the finish says limit."""
+    effects, ended = driven(
+        turning(**limits, at_limit="stop"), built(), calls("a", words="hm", usage=Usage(8, 4)), Done(), Done()
+    )
+    assert kinds(effects) == ["Show", "Ask", "Write", "Finish"]
+    assert isinstance(ended.outcome, TurnCompleted)
+    assert (ended.outcome.output, ended.outcome.finish) == ("hm", "limit")
+
+
+def test_a_cancel_wins_over_a_limit_not_yet_written() -> None:
+    """A turn that ends by its limit can be canceled up to its outcome, like any other."""
+    effects, ended = driven(turning(model_calls=1), built(), calls("a"), Done(), Stopped("enough"), Done())
+    assert effects[-2] == Finish(effects[-2].entry, None) if isinstance(effects[-2], Finish) else False
+    assert isinstance(ended.outcome, TurnCanceled)
+
+
+def test_a_reply_that_cannot_be_written_is_the_stores_error() -> None:
+    """A completed outcome that the store refuses ends the turn with the store's error, unwritten."""
+    _, ended = driven(turning(), built(), text(), Broken(REFUSED))
+    assert (ended.error, ended.written) == (REFUSED, False)
+    assert isinstance(ended.outcome, TurnCompleted)
+
+
+def test_a_failure_that_cannot_be_written_keeps_its_own_error() -> None:
+    """A failed outcome that the store refuses still raises what failed the turn."""
+    error = ValueError("own")
+    _, ended = driven(turning(), Broken(error), Broken(REFUSED))
+    assert (ended.error, ended.written) == (error, False)
+
+
+def test_a_cancel_that_cannot_be_written_stays_a_cancel() -> None:
+    """A canceled outcome that the store refuses still reads as canceled to the caller."""
+    _, ended = driven(turning(), Stopped("why"), Broken(REFUSED))
+    assert (ended.error, ended.written) == (None, False)
+    assert isinstance(ended.outcome, TurnCanceled)
+
+
+def test_a_limit_that_cannot_be_written_is_the_stores_error() -> None:
+    """An outcome by limit is a reply: unwritten, it raises the store's error."""
+    _, ended = driven(turning(model_calls=1), built(), calls("a"), Done(), Broken(REFUSED))
+    assert (ended.error, ended.written) == (REFUSED, False)
+
+
+@pytest.mark.parametrize("answer", [calls("a", words="looking"), text("looking")], ids=["calls", "steered"])
+def test_a_reply_that_cannot_be_kept_fails_the_turn(answer: Answered) -> None:
+    """When a reply in the middle cannot be written, the turn fails by the store, with the reply as partial."""
+    steered = [] if answer.reply.message.calls else [MoreSteering()]
+    effects, ended = driven(turning(), built(), answer, *steered, Broken(REFUSED), Done())
+    entry = outcome(effects)
+    assert isinstance(entry, TurnFailed)
+    assert entry.partial == "looking"
+    assert ended.error is REFUSED
