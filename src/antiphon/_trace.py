@@ -6,14 +6,13 @@ the layers of one call: each has exactly one line, and the included ones sum to 
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import msgspec
 
-from ._jsonable import Jsonable, freeze, thaw_object
+from ._jsonable import Jsonable, encode, thaw_object
 
 Fate = Literal["included", "truncated", "dropped", "compacted", "failed"]
 Placement = Literal["system", "input"]
@@ -58,24 +57,6 @@ class Layer:
         digest: short digest of the text, or None.
     """
 
-    __slots__ = (
-        "declared",
-        "digest",
-        "id",
-        "kind",
-        "original_tokens",
-        "pinned",
-        "placement",
-        "priority",
-        "reason",
-        "status",
-        "text",
-        "tokens",
-        "truncate",
-        "unlocks",
-        "where",
-    )
-
     id: str
     text: str
     kind: str
@@ -105,25 +86,23 @@ class Layer:
         unlocks: Sequence[str] = (),
         tokens: int | None = None,
     ) -> None:
-        given: dict[str, Any] = {
-            "id": id,
-            "text": text,
-            "kind": kind,
-            "priority": priority,
-            "pinned": pinned,
-            "placement": placement,
-            "truncate": truncate,
-            "unlocks": tuple(unlocks),
-            "declared": tokens,
-            "where": _HOME.get(kind, placement),
-            "tokens": 0,
-            "original_tokens": 0,
-            "status": "included",
-            "reason": None,
-            "digest": None,
-        }
-        for name, value in given.items():
-            object.__setattr__(self, name, value)
+        self.__dict__.update(
+            id=id,
+            text=text,
+            kind=kind,
+            priority=priority,
+            pinned=pinned,
+            placement=placement,
+            truncate=truncate,
+            unlocks=tuple(unlocks),
+            declared=tokens,
+            where=_HOME.get(kind, placement),
+            tokens=0,
+            original_tokens=0,
+            status="included",
+            reason=None,
+            digest=None,
+        )
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Layer cannot be changed; make another one instead of setting {name!r}")
@@ -132,27 +111,14 @@ class Layer:
         raise AttributeError(f"a Layer cannot be changed; {name!r} stays")
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Layer) and self._values() == other._values()
+        return isinstance(other, Layer) and self.__dict__ == other.__dict__
 
     def __hash__(self) -> int:
-        return hash(self._values())
-
-    def _values(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, name) for name in self.__slots__)
+        return hash(tuple(self.__dict__.values()))
 
     def _with(self, **changes: object) -> Self:
-        other = copy.copy(self)
-        for name, value in changes.items():
-            object.__setattr__(other, name, value)
-        return other
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _layer_again, ({name: getattr(self, name) for name in self.__slots__},)
-
-    def __copy__(self) -> Self:
         other = object.__new__(type(self))
-        for name in self.__slots__:
-            object.__setattr__(other, name, getattr(self, name))
+        other.__dict__.update(self.__dict__, **changes)
         return other
 
     def named(self, id: str) -> Self:
@@ -193,10 +159,6 @@ class Layer:
             reason=reason,
             where=where or _HOME.get(kind, "input"),
         )
-
-
-def _layer_again(values: dict[str, Any]) -> Layer:
-    return Layer(values["id"], values["text"])._with(**values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +229,7 @@ class Trace:
         for name in (*_NUMBERS, "tools", "warnings"):
             if value := getattr(self, name):
                 found[name] = value
-        return freeze(found, "trace")
+        return msgspec.Raw(encode(found))
 
     @classmethod
     def from_json(cls, kept: msgspec.Raw, *, turn_id: str, call: int, model: str) -> Trace:

@@ -69,6 +69,9 @@ _RUNS = {
     "prun": re.compile(rb"p+"),
 }
 
+_REMEMBERED = 20_000
+"""Characters of the longest text whose count is remembered: 256 of them stay within some megabytes."""
+
 UNKNOWN = ("o200k_base", "gemma3", "claude3")
 """A model of no known family costs what the dearest of these would."""
 
@@ -102,10 +105,18 @@ def estimate_tokens(text: str, *, family: str | None = None) -> int:
     """
     if not text:
         return 0
+    return _remembered(text, family) if len(text) <= _REMEMBERED else _estimated(text, family)
+
+
+def _estimated(text: str, family: str | None) -> int:
     features = _features(text)
     vectors = [families()[name] for name in ((family,) if family else UNKNOWN)]
     best = max(sum(vector[name] * count for name, count in features.items()) for vector in vectors)
     return max(1, round(best))
+
+
+_remembered = lru_cache(maxsize=256)(_estimated)
+"""Instructions and the like are counted anew for every call; short texts are remembered, so that this costs nothing."""
 
 
 def count_part(part: Part, counter: TokenCounter) -> int:

@@ -8,7 +8,7 @@ corrupt.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Union, cast, get_args, get_origin
 
 import msgspec
@@ -80,6 +80,20 @@ def decode(data: bytes) -> Entry:
         raise CorruptJournal(why=f"not UTF-8 at byte {error.start}") from None
     except RecursionError:
         raise CorruptJournal(why="not an entry: nested too deeply") from None
+
+
+def decode_all(lines: Sequence[bytes]) -> list[Entry]:
+    """Read many lines, with or without their LF, at less than what `decode` costs for each.
+
+    Raises:
+        UnsupportedVersion, CorruptJournal: see `decode`; which line it was is not said.
+    """
+    if all(map(bytes.isascii, lines)):
+        try:
+            return list(map(_decode_known, lines))
+        except (msgspec.DecodeError, RecursionError):
+            pass  # one of them wants the longer way
+    return [decode(data.removesuffix(b"\n")) for data in lines]
 
 
 def _decode_slowly(data: bytes) -> Entry:

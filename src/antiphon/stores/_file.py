@@ -17,6 +17,7 @@ from ._journal_files import JournalFiles
 from ._leases import Lease
 from ._listing import listed, sessions_in
 from ._store import Listed
+from ._unchecked_reader import UncheckedReader
 
 _LISTED_AT_ONCE = 16
 
@@ -106,15 +107,19 @@ class FileStore:
         self._files.know(session_id, reader.known)
 
     async def read_unchecked(self, session_id: str) -> AsyncIterator[Sequence[bytes]]:
-        """Give the bytes of all lines in order, some at a time, and leave looking into them to the caller.
+        """Give all lines in order, some at a time, and leave looking into them to the caller.
 
         Raises:
             InvalidSessionId, StoreUnreadable.
         """
         self._directory.check(session_id)
-        reader = self._files.read(session_id, after=None)
-        while not reader.done:
-            yield await self._threads.run(session_id, reader.next_data)
+        reader = UncheckedReader(self._directory, session_id)
+        try:
+            while not reader.done:
+                yield await self._threads.run(session_id, reader.next_lines)
+        finally:
+            # On the session's thread: if the caller was cancelled, a read may still be under way there.
+            self._threads.post(session_id, reader.close)
 
     def lease(self, session_id: str) -> contextlib.AbstractAsyncContextManager[None]:
         """Hold a session while a turn runs. The hold ends with the process, however that ends.

@@ -60,37 +60,6 @@ class JournalReader:
             finally:
                 os.close(descriptor)
 
-    def next_data(self) -> list[bytes]:
-        """Give the next lines' bytes without looking into any but the last; see `ReadsUnchecked`.
-
-        Raises:
-            StoreUnreadable
-        """
-        with unreadable(self._directory.shown_journal(self._session_id)):
-            try:
-                descriptor = self._disk.open(self._directory.journal(self._session_id), os.O_RDONLY)
-            except FileNotFoundError:
-                self._missing()
-                return []
-            try:
-                if self._status is None:
-                    self._status = self._disk.stat(descriptor)
-                    self._end = self._status.st_size
-                return self._unchecked(descriptor)
-            finally:
-                os.close(descriptor)
-
-    def _unchecked(self, descriptor: int) -> list[bytes]:
-        block, is_last = self._block(descriptor)
-        pieces = block.split(b"\n")
-        rest = pieces.pop()
-        self._offset += len(block) - len(rest)
-        if is_last:
-            tail: list[Line] = []
-            self._finish(tail, rest)
-            pieces += [line.data for line in tail]
-        return pieces
-
     def _missing(self) -> list[Line]:
         if self._status is not None:
             raise StoreUnreadable(self._directory.shown_journal(self._session_id), "it was deleted while it was read")

@@ -35,7 +35,6 @@ class Lease:
         """
         path = self._directory.lock(self._session_id)
         with unreadable(self._directory.shown):
-            ensure_directory(self._directory.disk, os.path.dirname(path))
             file = self._opened(path)
             try:
                 if self._directory.disk.try_lock(file.descriptor):
@@ -53,6 +52,9 @@ class Lease:
             self._file = None
 
     def _opened(self, path: str) -> HeldFile:
+        with contextlib.suppress(FileNotFoundError):
+            return HeldFile(self._directory.disk, path, flags=os.O_RDWR)
+        ensure_directory(self._directory.disk, os.path.dirname(path))
         with contextlib.suppress(FileExistsError):
             return HeldFile(self._directory.disk, path, flags=os.O_RDWR | os.O_CREAT | os.O_EXCL)
         return HeldFile(self._directory.disk, path, flags=os.O_RDWR)

@@ -65,7 +65,7 @@ class ReadsUnchecked(Protocol):
     """A store that can hand out a whole journal faster than line by line, for whoever decodes every line anyway."""
 
     def read_unchecked(self, session_id: str) -> AsyncIterator[Sequence[bytes]]:
-        """Give the data of all lines in order, some at a time, without looking into them.
+        """Give the data of all lines in order, some at a time, with or without their LF, without looking into them.
 
         What is wrong with a line shows when it is decoded. Then read again by `read`, which says where it is, or
         finds that a writer was at work there.

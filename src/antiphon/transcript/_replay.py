@@ -7,10 +7,11 @@ to blame is the caller's to say.
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, Collection, Sequence
+from typing import Any, cast
 
 from .._jsonable import NULL, Jsonable, thaw_object
 from ..errors import CorruptJournal, UnsupportedVersion
-from ..journal._codec import Line, decode
+from ..journal._codec import Line, decode, decode_all
 from ..journal._entries import (
     TURN_ENTRIES,
     ContextCleared,
@@ -30,10 +31,11 @@ from ._turn import Turn, TurnStatus
 class _Record:
     """One turn being folded."""
 
-    __slots__ = ("entries", "state", "turn")
+    __slots__ = ("entries", "place", "state", "turn")
 
-    def __init__(self, state: TurnState) -> None:
+    def __init__(self, state: TurnState, place: int) -> None:
         self.entries: list[TurnEntry] = []
+        self.place = place
         self.state = state
         self.turn: Turn | None = None
 
@@ -62,6 +64,8 @@ class Transcript:
         self.kept_texts: set[str] = set()
         self.cleared = 0
         self._records: dict[str, _Record] = {}
+        self._turns: list[Turn] = []
+        self._unread: list[_Record] = []
         self._keys: dict[str, str] = {}
 
     def apply(self, entry: Entry) -> None:
@@ -70,34 +74,56 @@ class Transcript:
         Raises:
             NotAllowed: if it cannot stand here.
         """
-        if entry.session_id != self.session_id:
-            raise NotAllowed(f"it belongs to chat session {entry.session_id!r}")
-        if self.created is None and type(entry) is not SessionCreated:
-            raise NotAllowed(f"the first entry is {entry.type}, not session.created")
-        if type(entry) in TURN_ENTRIES:
-            self._apply_to_turn(entry)  # type: ignore[arg-type]
-        else:
-            self._apply_to_session(entry)
-        self.last_id = entry.id
-        self.lines += 1
+        self.apply_all((entry,))
 
-    def _apply_to_turn(self, entry: TurnEntry) -> None:
-        # Opening a long session is this method, tens of thousands of times: so types are compared, not tested.
-        kind, turn_id = type(entry), entry.turn_id
-        record = self._records.get(turn_id)
-        if record is None:
-            self._records[turn_id] = record = _Record(after(ABSENT, entry))
-        else:
-            record.state = record.state.moves.get(kind) or after(record.state, entry)
-            record.turn = None
+    def apply_all(self, entries: Sequence[Entry]) -> None:
+        """Take more entries, in order; those before one that cannot stand there are taken.
+
+        Raises:
+            NotAllowed: if one cannot stand where it does.
+        """
+        # Opening a long session is this loop, tens of thousands of times: types are compared here, and not tested.
+        records, session_id = self._records, self.session_id
+        for entry in cast(Sequence[Any], entries):
+            kind = type(entry)
+            if entry.session_id != session_id:
+                raise NotAllowed(f"it belongs to chat session {entry.session_id!r}")
+            if kind not in TURN_ENTRIES or self.created is None:
+                self._apply_to_session(entry)
+            elif (record := records.get(entry.turn_id)) is None:
+                self._begin_turn(entry)
+            else:
+                record.state = record.state.moves.get(kind) or after(record.state, entry)
+                record.entries.append(entry)
+                if (
+                    record.turn is not None
+                    or kind is TurnSteered
+                    or (kind is TurnShown and entry.texts_json is not NULL)
+                ):
+                    self._change_turn(record, entry)
+            self.last_id = entry.id
+            self.lines += 1
+
+    def _begin_turn(self, entry: TurnEntry) -> None:
+        record = _Record(after(ABSENT, entry), len(self._records))
         record.entries.append(entry)
-        if kind is TurnAccepted or kind is TurnSteered:
-            if entry.key is not None:  # type: ignore[union-attr]
-                self._keys.setdefault(entry.key, turn_id)  # type: ignore[union-attr]
-        elif kind is TurnShown and entry.texts_json is not NULL:  # type: ignore[union-attr]
-            self.kept_texts.update(thaw_object(entry.texts_json))  # type: ignore[union-attr]
+        self._records[entry.turn_id] = record
+        self._unread.append(record)
+        if isinstance(entry, TurnAccepted) and entry.key is not None:
+            self._keys.setdefault(entry.key, entry.turn_id)
+
+    def _change_turn(self, record: _Record, entry: Entry) -> None:
+        if record.turn is not None:
+            record.turn = None
+            self._unread.append(record)
+        if isinstance(entry, TurnSteered) and entry.key is not None:
+            self._keys.setdefault(entry.key, entry.turn_id)
+        elif isinstance(entry, TurnShown):
+            self.kept_texts.update(thaw_object(entry.texts_json))
 
     def _apply_to_session(self, entry: Entry) -> None:
+        if self.created is None and not isinstance(entry, SessionCreated):
+            raise NotAllowed(f"the first entry is {entry.type}, not session.created")
         if isinstance(entry, SessionCreated):
             if self.created is not None:
                 raise NotAllowed("the session was created before")
@@ -124,8 +150,16 @@ class Transcript:
         return None if record is None else _read(record, turn_id in live)
 
     def turns(self, *, live: Collection[str] = ()) -> tuple[Turn, ...]:
-        """Every turn, oldest first, whatever its status."""
-        return tuple(_read(record, turn_id in live) for turn_id, record in self._records.items())
+        """Every turn, oldest first, whatever its status. What has not changed since the last look is not read again."""
+        for record in self._unread:
+            turn = _read(record, record.entries[0].turn_id in live)
+            if record.place < len(self._turns):
+                self._turns[record.place] = turn
+            else:
+                self._turns.append(turn)
+        # A turn without outcome reads as running, interrupted or waiting, by who asks.
+        self._unread = [record for record in self._unread if not record.state.over]
+        return tuple(self._turns)
 
     @property
     def turn_count(self) -> int:
@@ -162,14 +196,12 @@ async def replay_unchecked(session_id: str, batches: AsyncIterable[Sequence[byte
 
     Args:
         session_id: the session that the lines belong to.
-        batches: the data of the lines, some at a time.
+        batches: the data of the lines, some at a time, with or without their LF.
     """
     transcript = Transcript(session_id)
-    apply = transcript.apply
     try:
-        async for batch in batches:
-            for data in batch:
-                apply(decode(data))
+        async for lines in batches:
+            transcript.apply_all(decode_all(lines))
     except (NotAllowed, CorruptJournal, UnsupportedVersion):
         return None
     return transcript

@@ -35,18 +35,20 @@ class Turn:
         entries: the turn's journal entries, in order.
     """
 
-    __slots__ = ("_messages", "entries", "id", "status")
+    __slots__ = ("_messages", "_traces", "entries", "id", "status")
 
     id: str
     status: TurnStatus
     entries: tuple[TurnEntry, ...]
     _messages: tuple[Message, ...] | None
+    _traces: tuple[Trace, ...] | None
 
     def __init__(self, entries: Sequence[TurnEntry], status: TurnStatus) -> None:
         object.__setattr__(self, "id", entries[0].turn_id)
         object.__setattr__(self, "status", status)
         object.__setattr__(self, "entries", tuple(entries))
         object.__setattr__(self, "_messages", None)
+        object.__setattr__(self, "_traces", None)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Turn is read from the journal and cannot be changed; {name!r} was not set")
@@ -168,7 +170,10 @@ class Turn:
     @property
     def traces(self) -> tuple[Trace, ...]:
         """What each of its model calls was shown."""
-        return tuple(_trace(entry) for entry in self.entries if isinstance(entry, TurnShown))
+        if self._traces is None:
+            shown = (_trace(entry) for entry in self.entries if isinstance(entry, TurnShown))
+            object.__setattr__(self, "_traces", tuple(shown))
+        return self._traces or ()
 
     @property
     def messages(self) -> tuple[Message, ...]:
