@@ -28,8 +28,10 @@ from antiphon import (
     ToolCall,
     ToolResult,
     Trace,
+    Turn,
     TurnAccepted,
     Usage,
+    journal,
 )
 from antiphon.chat import _events
 from antiphon.chat._log import EventLog
@@ -39,7 +41,15 @@ from tests.chat.fakes import gated, passing
 
 pytestmark = pytest.mark.anyio
 
-REPLY = Reply("hello", Message.of("assistant", "hello"), Usage(3, 2), "stop", "t", "m", ())
+BEGUN = journal.heading("s", "2026-01-01T00:00:00.000Z")
+TURN = Turn(
+    [
+        journal.TurnAccepted(**BEGUN, turn_id="t", input="hi"),
+        journal.TurnCompleted(**BEGUN, turn_id="t", output="hello", usage=Usage(3, 2), model="m"),
+    ],
+    "completed",
+)
+REPLY = Reply.of(TURN)
 EVENTS: list[Event] = [
     TurnAccepted(),
     ContextBuilt(trace=Trace("t", 1, "m", ())),

@@ -77,6 +77,9 @@ async def test_deletion_names_what_it_erased(tmp_path: Path) -> None:
 async def test_interrupted_deletion_can_be_repeated(tmp_path: Path) -> None:
     """Whichever call of a deletion fails, asking again erases the rest, or says that the session is gone."""
     store, _ = await kept(tmp_path)
+    await store.delete("ana-1")  # what is made once, the lock, is there from now on
+    await store.create("ana-1", lines(1))
+    await store.put_derived("ana-1", "summary", content=b"short")
     dry = FailingDisk()
     await FileStore(tmp_path, disk=dry).delete("ana-1")
     for at in range(1, len(dry.calls) + 1):
