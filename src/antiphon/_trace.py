@@ -55,6 +55,7 @@ class Layer:
         status: included, truncated, dropped, compacted or failed.
         reason: why, wherever it is not simply included.
         digest: short digest of the text, or None.
+        since: for history, the first turn that is in it where that is not the session's first; else None.
     """
 
     id: str
@@ -72,6 +73,7 @@ class Layer:
     status: Fate
     reason: str | None
     digest: str | None
+    since: str | None
 
     def __init__(
         self,
@@ -102,6 +104,7 @@ class Layer:
             status="included",
             reason=None,
             digest=None,
+            since=None,
         )
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -125,9 +128,18 @@ class Layer:
         """This layer under another id: two of one build may not share one."""
         return self._with(id=id)
 
-    def kept(self, tokens: int, *, digest: str | None = None) -> Self:
-        """This layer, sent whole, at the counted cost."""
-        return self._with(tokens=tokens, original_tokens=tokens, digest=digest)
+    def kept(self, tokens: int, *, digest: str | None = None, since: str | None = None) -> Self:
+        """This layer, sent whole, at the counted cost; `since`: the first turn of a history that was cut."""
+        return self._with(tokens=tokens, original_tokens=tokens, digest=digest, since=since)
+
+    def compacted(self, tokens: int, *, original_tokens: int, digest: str, reason: str) -> Self:
+        """This layer, sent in place of something longer."""
+        fate = {"status": "compacted", "tokens": tokens, "original_tokens": original_tokens}
+        return self._with(**fate, digest=digest, reason=reason)
+
+    def failed(self, reason: str) -> Self:
+        """This layer, of which nothing came."""
+        return self._with(status="failed", tokens=0, original_tokens=0, reason=reason)
 
     def dropped(self, reason: str, *, original_tokens: int = 0) -> Self:
         """This layer, not sent, and why."""
@@ -136,12 +148,22 @@ class Layer:
     def to_row(self) -> list[Jsonable]:
         """The compact array that journals hold; empty places at its end are left out.
 
-        [id, kind, fate, tokens, original tokens, digest, reason, where]
+        [id, kind, fate, tokens, original tokens, digest, reason, where, since]
         """
         was = self.original_tokens if self.original_tokens != self.tokens else None
         where = self.where if _HOME.get(self.kind) != self.where else None
         kind = self.kind if self.kind != self.id else None
-        row: list[Jsonable] = [self.id, kind, self.status, self.tokens, was, self.digest, self.reason, where]
+        row: list[Jsonable] = [
+            self.id,
+            kind,
+            self.status,
+            self.tokens,
+            was,
+            self.digest,
+            self.reason,
+            where,
+            self.since,
+        ]
         while row[-1] is None:
             row.pop()
         return row
@@ -149,7 +171,7 @@ class Layer:
     @classmethod
     def from_row(cls, row: Sequence[Any]) -> Layer:
         """Read the array that `to_row` gives; the text is not in it."""
-        id, kind, status, tokens, was, digest, reason, where = [*row, *[None] * (8 - len(row))][:8]
+        id, kind, status, tokens, was, digest, reason, where, since = [*row, *[None] * (9 - len(row))][:9]
         kind = id if kind is None else kind
         return cls(id, "", kind=kind)._with(
             status=status,
@@ -158,6 +180,7 @@ class Layer:
             digest=digest,
             reason=reason,
             where=where or _HOME.get(kind, "input"),
+            since=since,
         )
 
 

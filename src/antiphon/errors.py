@@ -6,7 +6,7 @@
     ├ SessionError    SessionBusy · TurnOver · SessionClosed
     ├ ModelError      RateLimited · Overloaded · Unreachable · BadCredentials · Refused · InvalidRequest
     │                 ContextTooLong · MalformedReply · PullFailed · UnknownModel · MissingExtra
-    ├ ContextError    WindowTooSmall
+    ├ ContextError    WindowTooSmall · SummaryFailed
     ├ TurnError       TurnFailed · TurnCanceled · TurnInterrupted
     └ Misuse          IllegalEntry · NotStorable
 
@@ -315,6 +315,14 @@ class WindowTooSmall(ContextError):
             f"the window holds {window:,} tokens, but {needed:,} are needed ({listed});"
             " use a larger window, or send less"
         )
+
+
+class SummaryFailed(ContextError):
+    """No summary could be written; what it was to cover is as it was."""
+
+    def __init__(self, summarizer: str, why: str) -> None:
+        self.summarizer, self.why = summarizer, why
+        super().__init__(f"summarizer {summarizer!r} wrote no summary: {why}")
 
 
 # --- turns ----------------------------------------------------------------------------------------------------

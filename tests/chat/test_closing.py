@@ -193,7 +193,7 @@ async def test_dropped_sessions_leave_nothing() -> None:
         del session
     await passing(5)
     gc.collect()
-    assert (len(kept), len(chat._sessions), len(chat._planner.running)) == (0, 0, 0)
+    assert (len(kept), len(chat._shelf.sessions), len(chat._planner.running)) == (0, 0, 0)
     assert asyncio.all_tasks() == tasks
     assert store._leases == {}
 

@@ -8,6 +8,9 @@ from antiphon.chat import _driver, _effects
 from antiphon.chat._answering import by_model
 from antiphon.chat._driver import Driver
 from antiphon.chat._effects import Effect
+from antiphon.chat._ground import Ground
+from antiphon.chat._listening import SessionEvents
+from antiphon.chat._log import EventLog
 from antiphon.chat._plan import TurnPlan
 from antiphon.chat._recorder import Recorder
 from antiphon.testing import ScriptedModel
@@ -38,8 +41,12 @@ def driver() -> Driver:
     """A driver that is never run."""
     transcript = Transcript("s")
     transcript.apply(created())
-    plan = TurnPlan("t", "hi", build=lambda view: [], answers=by_model(ScriptedModel("x")))
-    return Driver(plan, Recorder(ListStore(), transcript, place="a list"), scope=None)
+    model = ScriptedModel("x")
+    plan = TurnPlan("t", "hi", build=lambda view: [], answers=by_model(model), find_model=lambda _: model)
+    store = ListStore()
+    recorder = Recorder(store, transcript, place="a list")
+    ground = Ground(store, recorder, scope=None, derived=None, listening=SessionEvents())
+    return Driver(plan, ground, log=EventLog("t"))
 
 
 def test_each_effect_has_one_method() -> None:

@@ -183,8 +183,8 @@ def test_a_chat_takes_one_of_the_two() -> None:
         Chat("echo:", responder=text)
     with pytest.raises(Misuse, match="responder is a int"):
         Chat(responder=5)  # type: ignore[arg-type]
-    with pytest.raises(Misuse, match="keep_texts='all' is not known"):
-        Chat("echo:", keep_texts="all")  # type: ignore[arg-type]
+    with pytest.raises(Misuse, match="keep_texts='some' is not known"):
+        Chat("echo:", keep_texts="some")  # type: ignore[arg-type]
 
 
 async def test_a_chat_without_either_reads_and_records() -> None:

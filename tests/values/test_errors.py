@@ -115,6 +115,7 @@ ERRORS: list[tuple[AntiphonError, str]] = [
             " use a larger window, or send less"
         ),
     ),
+    (errors.SummaryFailed("m", "it gave no text"), "summarizer 'm' wrote no summary: it gave no text"),
     (errors.TurnError("it broke"), "it broke"),
     (errors.TurnFailed("t1", "Refused", text="no"), "turn 't1' failed: Refused: no"),
     (errors.TurnCanceled("t1"), "turn 't1' was canceled"),

@@ -3,6 +3,7 @@
 from ._chat import Chat
 from ._events import (
     Canceled,
+    Compacting,
     Completed,
     ContextBuilt,
     Event,
@@ -10,24 +11,30 @@ from ._events import (
     ModelReplied,
     ReasoningDelta,
     Retrying,
+    StateChanged,
     Steered,
     TextDelta,
     TurnAccepted,
 )
 from ._limits import Limits, TurnOptions
+from ._listening import SessionEvents
 from ._listing import SessionSummary
 from ._live_turn import LiveTurn
 from ._reply import Reply
 from ._responder import Responder, TurnRequest
 from ._session import Session
+from ._state import State
+from ._why import Fate
 
 __all__ = [
     "Canceled",
     "Chat",
+    "Compacting",
     "Completed",
     "ContextBuilt",
     "Event",
     "Failed",
+    "Fate",
     "Limits",
     "LiveTurn",
     "ModelReplied",
@@ -36,7 +43,10 @@ __all__ = [
     "Responder",
     "Retrying",
     "Session",
+    "SessionEvents",
     "SessionSummary",
+    "State",
+    "StateChanged",
     "Steered",
     "TextDelta",
     "TurnAccepted",

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import weakref
+import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
-from .._clock import Clock, system_clock, written
-from .._ids import new_session_id
-from .._jsonable import NULL, Jsonable, freeze
-from ..errors import Misuse, SessionBusy, SessionClosed, SessionExists, SessionNotFound
-from ..journal import SessionCreated, decode, heading
-from ..stores import DeletesSessions, InMemoryStore, ListsSessions, ReadsUnchecked, Store
-from ..transcript import Transcript, replay, replay_unchecked
+from .._clock import Clock, system_clock
+from .._jsonable import Jsonable
+from .._messages import Message, read_message
+from ..errors import Misuse, SessionBusy, SessionNotFound
+from ..journal import SessionCreated, decode
+from ..stores import DeletesSessions, InMemoryStore, ListsSessions, Store
 from ._limits import Limits
 from ._listing import SessionSummary, summary_of
 from ._plan import Instructions, KeepTexts
 from ._planner import AnyContext, AnyModel, Planner, Settings
-from ._recorder import Recorder, begin
+from ._redaction import Redact
 from ._responder import Responder
 from ._session import Session
+from ._shelf import Shelf
+from ._snapshot import read_snapshot
+
+_logger = logging.getLogger("antiphon")
 
 
 class Chat:
@@ -34,7 +37,10 @@ class Chat:
         context: what the model is shown: an object with `build(view)` or a function; by default `FullContext()`.
         instructions: pinned system text, or a function of the `View` that gives it.
         limits: how much one turn may take; by default `Limits()`.
-        keep_texts: `stable` keeps system texts in the journal, once each; `none` keeps only their digests.
+        keep_texts: `stable` keeps system texts in the journal, once each; `all` every text that a context adds;
+            `none` only digests.
+        redact: runs over every text that anyone said before it is written; what was written is what is used from
+            then on. It does not see what a running reply's readers are told.
         clock: gives the time of entries.
 
     Raises:
@@ -53,10 +59,9 @@ class Chat:
         instructions: Instructions | None = None,
         limits: Limits | None = None,
         keep_texts: KeepTexts = "stable",
+        redact: Redact | None = None,
         clock: Clock = system_clock,
     ) -> None:
-        self.store: Store = InMemoryStore() if store is None else store
-        self._clock = clock
         self._planner = Planner(
             Settings(
                 model=model,
@@ -67,13 +72,18 @@ class Chat:
                 keep_texts=keep_texts,
             )
         )
-        self._sessions: weakref.WeakValueDictionary[str, Session] = weakref.WeakValueDictionary()
+        kept_in = InMemoryStore() if store is None else store
+        self._shelf = Shelf(kept_in, self._planner, clock=clock, redact=redact)
+
+    @property
+    def store(self) -> Store:
+        """Where sessions are kept."""
+        return self._shelf.store
 
     @property
     def place(self) -> str:
         """How errors call the store."""
-        named = type(self.store).__str__ is not object.__str__
-        return str(self.store) if named else f"the {type(self.store).__name__}"
+        return self._shelf.place
 
     async def create_session(
         self,
@@ -97,12 +107,7 @@ class Chat:
             NotStorable: if the title, the scope or the metadata cannot be kept.
             StoreError: if it could not be committed.
         """
-        self._must_be_open()
-        id = new_session_id() if id is None else id
-        kept = freeze(dict(metadata), "metadata") if metadata else NULL
-        begun = heading(id, written(self._clock()))
-        created = SessionCreated(**begun, title=title, scope=scope, metadata_json=kept)
-        return self._keep(await begin(self.store, created))
+        return await self._shelf.create(id, scope=scope, title=title, metadata=metadata)
 
     async def open_session(self, id: str, *, scope: str | None = None, create: bool = False) -> Session:
         """Open a session, as it is now.
@@ -118,44 +123,44 @@ class Chat:
             CorruptJournal, UnsupportedVersion: if it cannot be read, naming the place.
             StoreError: if the store fails.
         """
-        self._must_be_open()
-        session = await self._found(id)
-        if session is None and create:
-            try:
-                return await self.create_session(id, scope=scope)
-            except SessionExists:
-                session = await self._found(id)  # another one was faster
-        if session is None or (scope is not None and session.scope != scope):
-            raise SessionNotFound(id, self.place)
+        self._shelf.must_be_open()
+        return await self._shelf.find(id, scope=scope, create=create)
+
+    async def import_session(
+        self, messages: Sequence[Message | Mapping[str, Any]], *, id: str | None = None, scope: str | None = None
+    ) -> Session:
+        """Begin a session with a conversation that was kept elsewhere.
+
+        A turn begins with a user's message behind a reply. Calls without a result get one that says so, a last turn
+        without a reply is canceled, and system messages are left out: give them as `instructions`. What could not be
+        carried over is logged, a line each.
+
+        Args:
+            messages: in order, as `Message`s or as OpenAI-style objects.
+            id: by default a random one.
+            scope: the session's owner.
+
+        Raises:
+            NotStorable: if a message cannot be read.
+            SessionExists, InvalidSessionId, StoreError: as for `create_session`.
+        """
+        read = [read_message(message) for message in messages]
+        session, lost = await self._shelf.import_messages(read, id=id, scope=scope, state={})
+        for each in lost:
+            _logger.warning("session %s was imported without %s", session.id, each)
         return session
 
-    async def _found(self, id: str) -> Session | None:
-        held = self._sessions.get(id)
-        if held is not None:
-            try:
-                await held.refresh()
-                return held
-            except SessionNotFound:  # deleted elsewhere; there may be another one under its id
-                if self._sessions.get(id) is held:
-                    del self._sessions[id]
-        transcript = await self._read(id)
-        return None if transcript.created is None else self._keep(transcript)
+    async def restore(
+        self, snapshot: Mapping[str, Jsonable], *, id: str | None = None, scope: str | None = None
+    ) -> Session:
+        """Begin a session from what `Session.snapshot` gave: its messages and its state, and no permission of any kind.
 
-    async def _read(self, id: str) -> Transcript:
-        if isinstance(self.store, ReadsUnchecked):
-            transcript = await replay_unchecked(id, self.store.read_unchecked(id))
-            if transcript is not None:
-                return transcript
-        return await replay(id, self.store.read(id), where=f"chat session {id!r} in {self.place}")
-
-    def _keep(self, transcript: Transcript) -> Session:
-        # Two tasks may have opened it at once: the first Session made is the one that both get.
-        held = self._sessions.get(transcript.session_id)
-        if held is not None and held.begins_with(transcript):
-            return held
-        recorder = Recorder(self.store, transcript, place=self.place, clock=self._clock)
-        session = Session(self._planner, store=self.store, recorder=recorder)
-        self._sessions[transcript.session_id] = session
+        Raises:
+            Misuse, NotStorable: if it is no snapshot that can be read.
+            SessionExists, InvalidSessionId, StoreError: as for `create_session`.
+        """
+        messages, state = read_snapshot(snapshot)
+        session, _ = await self._shelf.import_messages(messages, id=id, scope=scope, state=state)
         return session
 
     async def sessions(
@@ -186,7 +191,7 @@ class Chat:
         async for listed in self.store.list_sessions(before=before):
             if limit is not None and given >= limit:
                 return
-            held = self._sessions.get(listed.id)
+            held = self._shelf.sessions.get(listed.id)
             found = summary_of(listed, running=held is not None and held.live_turn is not None)
             if (scope is None or found.scope == scope) and (not status or found.status in status):
                 given += 1
@@ -208,11 +213,11 @@ class Chat:
             raise Misuse(f"{self.place} cannot delete sessions", "delete where it keeps them")
         if scope is not None and await self._scope_of(id) != scope:
             raise SessionNotFound(id, self.place)
-        held = self._sessions.get(id)
+        held = self._shelf.sessions.get(id)
         if held is not None and held.live_turn is not None:
             raise SessionBusy(id, turn_id=held.live_turn.id)
         erased = await self.store.delete(id)
-        self._sessions.pop(id, None)
+        self._shelf.sessions.pop(id, None)
         return erased
 
     async def _scope_of(self, id: str) -> str | None:
@@ -221,10 +226,6 @@ class Chat:
             return first.scope if isinstance(first, SessionCreated) else None
         return None
 
-    def _must_be_open(self) -> None:
-        if self._planner.closed:
-            raise SessionClosed()
-
     async def aclose(self, *, drain: float | None = 30.0) -> None:
         """Close the Chat: no turn starts any more, running ones may end, then they are canceled.
 
@@ -232,7 +233,7 @@ class Chat:
             drain: seconds that running turns have; None however long, 0 none.
         """
         self._planner.closed = True
-        await asyncio.gather(*(session.settle(drain=drain) for session in list(self._sessions.values())))
+        await asyncio.gather(*(session.settle(drain=drain) for session in list(self._shelf.sessions.values())))
         await self._planner.aclose()
 
     async def __aenter__(self) -> Self:

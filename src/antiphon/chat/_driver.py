@@ -13,17 +13,19 @@ from typing import Any, TypeVar
 
 from .._jsonable import NULL, freeze
 from .._messages import Input, stored_input
+from ..context import Shown
 from ..errors import AntiphonError, JournalMoved, StoreError, TurnOver
 from ..journal._entries import ModelReplied, TurnAccepted, TurnSteered
 from ..transcript._turn import Turn
 from . import _events as events
 from ._asking import Asking
 from ._effects import Answered, Ask, Broken, Built, Done, Effect, Finish, MoreSteering, Show, Stopped, Write
+from ._ground import Ground
 from ._log import EventLog
 from ._loop import Ended, Turning, run_turn
 from ._plan import TurnPlan
-from ._recorder import Recorder
-from ._showing import Showing
+from ._showing import Services, Showing
+from ._summarizer import SummarizerOf
 
 T = TypeVar("T")
 
@@ -40,13 +42,14 @@ class Driver:
         closing: whether the outcome is on its way: from then on nothing steers or cancels the turn.
     """
 
-    def __init__(self, plan: TurnPlan, recorder: Recorder, *, scope: str | None) -> None:
+    def __init__(self, plan: TurnPlan, ground: Ground, *, log: EventLog) -> None:
         self.plan = plan
-        self.log = EventLog(plan.turn_id)
+        self.log = log
         self.closing = False
-        self._recorder = recorder
-        self._showing = Showing(plan, recorder, scope=scope)
-        self._asking = Asking(plan, self.log, session_id=recorder.transcript.session_id)
+        self._recorder = ground.recorder
+        services = Services(SummarizerOf(plan, log), ground.derived)
+        self._showing = Showing(plan, ground.recorder, scope=ground.scope, services=services)
+        self._asking = Asking(plan, self.log, session_id=ground.recorder.transcript.session_id)
         self._stop: Stopped | None = None
         self._interruptible: asyncio.Task[Any] | None = None
         self._methods: dict[type[Effect[Any]], Callable[[Any], Awaitable[Any]]] = {
@@ -191,6 +194,11 @@ class Driver:
         self._stop = Stopped(reason)
         if self._interruptible is not None:
             self._interruptible.cancel()
+
+    @property
+    def shown(self) -> Shown | None:
+        """What the last model call of this turn was shown."""
+        return self._showing.last
 
     @property
     def stopped(self) -> Stopped | None:

@@ -90,6 +90,22 @@ class Retrying(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Compacting(Event):
+    """Earlier turns are being summarised; the turn waits for it."""
+
+    type: ClassVar[str] = "context.compacting"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateChanged(Event):
+    """A value of the session's state is another one now; on `session.events` only."""
+
+    key: str
+    value: Jsonable
+    type: ClassVar[str] = "state.changed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Completed(Event):
     """The turn ended in a reply; the last event."""
 

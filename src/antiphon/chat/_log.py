@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 
 from ._events import ENDS, Event, ReasoningDelta, TextDelta
@@ -12,12 +12,17 @@ from ._events import ENDS, Event, ReasoningDelta, TextDelta
 class EventLog:
     """Keeps every event of a run; the writer never waits for a reader.
 
+    Args:
+        turn_id: see below.
+        tap: called with every event as it comes.
+
     Attributes:
         turn_id: the turn that events are of.
     """
 
-    def __init__(self, turn_id: str) -> None:
+    def __init__(self, turn_id: str, *, tap: Callable[[Event], None] | None = None) -> None:
         self.turn_id = turn_id
+        self._tap = tap
         self._events: list[Event] = []
         self._news = asyncio.Event()
 
@@ -28,7 +33,10 @@ class EventLog:
 
     def emit(self, event: Event) -> None:
         """Add an event behind all others."""
-        self._events.append(replace(event, seq=len(self._events) + 1, turn_id=self.turn_id))
+        event = replace(event, seq=len(self._events) + 1, turn_id=self.turn_id)
+        self._events.append(event)
+        if self._tap is not None:
+            self._tap(event)
         self._news.set()
         self._news = asyncio.Event()
 

@@ -9,11 +9,12 @@ from typing import Literal
 from .._jsonable import Jsonable
 from .._messages import StoredInput
 from ..context._view import ContextFunction, View
+from ..models import Model
 from ._answering import Answering
 from ._limits import Limits
 
 Instructions = str | Callable[[View], str]
-KeepTexts = Literal["stable", "none"]
+KeepTexts = Literal["stable", "all", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +33,15 @@ class TurnPlan:
         deps: handed to contexts and responders.
         metadata: kept with the input.
         options: kept with the input: what was asked for this turn alone.
-        keep_texts: whether texts that rarely change are kept in the journal, once each.
+        keep_texts: which texts are kept in the journal, once each.
+        find_model: makes a model from its name, and gives any other back.
     """
 
     turn_id: str
     input: StoredInput
     build: ContextFunction
     answers: Answering
+    find_model: Callable[[str | Model], Model]
     instructions: Instructions = ""
     limits: Limits = field(default_factory=Limits)
     key: str | None = None

@@ -50,13 +50,13 @@ class Planner:
             raise Misuse("a Chat was given both a model and a responder", "give one of the two")
         if settings.responder is not None and not callable(settings.responder):
             raise Misuse(f"responder is a {type(settings.responder).__name__}", "give a function of a TurnRequest")
-        if settings.keep_texts not in ("stable", "none"):
-            raise Misuse(f"keep_texts={settings.keep_texts!r} is not known", "use 'stable' or 'none'")
+        if settings.keep_texts not in ("stable", "all", "none"):
+            raise Misuse(f"keep_texts={settings.keep_texts!r} is not known", "use 'stable', 'all' or 'none'")
         self.closed = False
         self.running: set[object] = set()
         self._made: dict[str, Model] = {}
         self._settings = settings
-        self._build = _building(settings.context)
+        self._build = building(settings.context)
         self._answers = by_responder(settings.responder) if settings.responder is not None else None
         if settings.model is not None:
             self._answers = by_model(self.model(settings.model))
@@ -75,8 +75,16 @@ class Planner:
             self._made[given] = model_from_name(given)
         return self._made[given]
 
-    def plan(self, turn_id: str, input: StoredInput, *, retry_of: str | None, options: Mapping[str, Any]) -> TurnPlan:
-        """Decide what a turn is run with.
+    def plan(
+        self,
+        turn_id: str,
+        input: StoredInput,
+        *,
+        options: Mapping[str, Any],
+        retry_of: str | None = None,
+        context: AnyContext | None = None,
+    ) -> TurnPlan:
+        """Decide what a turn is run with; `context` in place of the Chat's.
 
         Raises:
             Misuse: if nothing is there to answer.
@@ -87,8 +95,9 @@ class Planner:
         return TurnPlan(
             turn_id=turn_id,
             input=input,
-            build=self._build,
+            build=self._build if context is None else building(context),
             answers=answers,
+            find_model=self.model,
             instructions=options.get("instructions", self._settings.instructions) or "",
             limits=options.get("limits") or self._settings.limits or Limits(),
             key=options.get("key"),
@@ -108,7 +117,12 @@ class Planner:
                 await close()
 
 
-def _building(given: AnyContext | None) -> ContextFunction:
+def building(given: AnyContext | None) -> ContextFunction:
+    """A context as a function.
+
+    Raises:
+        TypeError: if it is none.
+    """
     given = FullContext() if given is None else given
     if isinstance(given, Context) and not isinstance(given, type):
         return given.build

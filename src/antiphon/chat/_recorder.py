@@ -27,11 +27,12 @@ from ..errors import (
     UnknownCursor,
 )
 from ..journal._codec import Line, decode
-from ..journal._entries import Entry, KnownEntry, SessionCreated, TurnEntry, commutes, heading
+from ..journal._entries import Entry, KnownEntry, TurnEntry, commutes, heading
 from ..journal._lifecycle import NotAllowed, TurnState, after
 from ..stores._store import Store
 from ..transcript._replay import Transcript
 from ._lines import readable_line
+from ._redaction import Redact, redacted
 
 _logger = logging.getLogger("antiphon")
 
@@ -65,9 +66,19 @@ class Recorder:
         transcript: the session as read; it moves on with every commit.
         place: how errors call the store.
         clock: gives the time of entries.
+        redact: runs over every text before it is written.
     """
 
-    def __init__(self, store: Store, transcript: Transcript, *, place: str, clock: Clock = system_clock) -> None:
+    def __init__(
+        self,
+        store: Store,
+        transcript: Transcript,
+        *,
+        place: str,
+        clock: Clock = system_clock,
+        redact: Redact | None = None,
+    ) -> None:
+        self._redact = redact
         self.transcript = transcript
         self._store = store
         self._place = place
@@ -82,7 +93,8 @@ class Recorder:
 
     def entry(self, cls: Callable[..., E], **fields: Any) -> E:
         """Make an entry of this session, of now."""
-        return cls(**heading(self.transcript.session_id, written(self._clock())), **fields)
+        entry = cls(**heading(self.transcript.session_id, written(self._clock())), **fields)
+        return entry if self._redact is None else redacted(entry, self._redact)
 
     def defer(self, entry: KnownEntry) -> None:
         """Let an entry travel with whatever is put next.
@@ -274,23 +286,23 @@ class Recorder:
             raise AppendUncertain(session_id, f"the store raised {type(error).__name__}: {error}") from error
 
 
-async def begin(store: Store, created: SessionCreated) -> Transcript:
-    """Commit a session's first entry.
+async def begin(store: Store, *entries: KnownEntry) -> Transcript:
+    """Commit a session's first entries.
 
     Raises:
         NotStorable: if it could not be read again; nothing is written.
         SessionExists, StoreError: as the store raises them.
     """
-    line = readable_line(created)
+    session_id = entries[0].session_id
+    transcript = Transcript(session_id)
+    transcript.apply_all(entries)
     try:
-        await store.create(created.session_id, [line])
+        await store.create(session_id, [readable_line(entry) for entry in entries])
     except AntiphonError:
         raise
     except Exception as error:  # isolates: wrapped store
         why = f"the store raised {type(error).__name__}: {error}"
-        raise AppendUncertain(created.session_id, why) from error
-    transcript = Transcript(created.session_id)
-    transcript.apply(created)
+        raise AppendUncertain(session_id, why) from error
     return transcript
 
 

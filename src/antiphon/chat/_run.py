@@ -10,16 +10,17 @@ import logging
 from typing import Any
 
 from .._messages import Input
+from ..context import Shown
 from ..errors import AntiphonError, TurnCanceled, TurnFailed, TurnInterrupted, TurnOver
 from ..journal import TurnCompleted
-from ..stores import Store
 from ..transcript._turn import Turn
 from ._driver import SHUT_DOWN, Driver
 from ._events import Canceled, Completed, Event, Failed, TurnAccepted
+from ._ground import Ground
 from ._hold import held
+from ._log import EventLog
 from ._loop import Ended
 from ._plan import TurnPlan
-from ._recorder import Recorder
 from ._reply import Reply
 
 _logger = logging.getLogger("antiphon")
@@ -38,14 +39,12 @@ class Run:
         result: the reply, or the error that ended the turn.
     """
 
-    def __init__(
-        self, plan: TurnPlan, recorder: Recorder, *, store: Store, scope: str | None, behind: Run | None, wait: bool
-    ) -> None:
+    def __init__(self, plan: TurnPlan, ground: Ground, *, behind: Run | None, wait: bool) -> None:
         self.turn_id = plan.turn_id
-        self._driver = Driver(plan, recorder, scope=scope)
-        self.log = self._driver.log
-        self._recorder = recorder
-        self._store = store
+        self.log = EventLog(plan.turn_id, tap=ground.listening.emit)
+        self._driver = Driver(plan, ground, log=self.log)
+        self._recorder = ground.recorder
+        self._store = ground.store
         self._behind = behind
         self._wait = wait
         loop = asyncio.get_running_loop()
@@ -66,6 +65,11 @@ class Run:
     def closing(self) -> bool:
         """Whether the turn's outcome is on its way or there: it takes nothing more."""
         return self._driver.closing
+
+    @property
+    def shown(self) -> Shown | None:
+        """What the last model call of this run was shown."""
+        return self._driver.shown
 
     async def ended(self) -> None:
         """Wait until the run has ended, however."""

@@ -2,67 +2,73 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import Any, Unpack
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, Unpack
 
-from .._ids import keyed_turn_id, new_id
+from .._ids import new_id
 from .._jsonable import Jsonable, check
 from .._messages import Input, Message, StoredInput, stored_input
-from .._trace import Trace
+from ..context import Shown
 from ..errors import Misuse, SessionBusy, SessionClosed
-from ..journal import Entry, FeedbackRecorded, SessionRenamed, decode
-from ..stores._store import Store
-from ..transcript import Transcript, Turn, dialogue
+from ..journal import ContextCleared, Entry, FeedbackRecorded, SessionRenamed
+from ..stores import Store
+from ..transcript import Transcript, Turn
+from ._derived import beside_journal
+from ._ground import Ground
 from ._limits import TurnOptions, checked_options
+from ._listening import SessionEvents
 from ._live_turn import LiveTurn, result_or_cancel
-from ._plan import TurnPlan
-from ._planner import Planner
+from ._looking_back import LooksBack
+from ._planner import AnyContext, Planner
 from ._recorder import Recorder
 from ._recording import append_turn, parted, recorded_turn
 from ._reply import Reply
-from ._run import Run
+from ._sending import Sending
+from ._showing import previewed
+from ._state import State
 
 
-class Session:
+class Shelf(Protocol):
+    """What a session needs of the place where it stands."""
+
+    @property
+    def store(self) -> Store:
+        """Where sessions are kept."""
+        ...
+
+    async def fork(self, entries: Sequence[Entry], of: Transcript, *, at: str | None, id: str | None) -> Session:
+        """Begin another session with these entries."""
+        ...
+
+
+class Session(LooksBack):
     """One conversation. Open it through a Chat; there is one object for each id in each Chat.
 
     Attributes:
         id: the session.
         scope: its owner, or None.
+        events: calls functions with what happens in this session, in this process.
+        state: values that belong to the session, in its journal.
     """
 
-    def __init__(self, planner: Planner, *, store: Store, recorder: Recorder) -> None:
-        self._planner = planner
-        self._store = store
-        self._recorder = recorder
-        self._runs: list[Run] = []
-        self._steering: dict[asyncio.Task[None], tuple[str | None, LiveTurn]] = {}
+    def __init__(self, planner: Planner, shelf: Shelf, *, recorder: Recorder) -> None:
         created = recorder.transcript.created
         assert created is not None  # a transcript without its first entry is refused when it is read
         self.id = created.session_id
         self.scope = created.scope
-
-    @property
-    def title(self) -> str | None:
-        """The present title."""
-        return self._recorder.transcript.title
-
-    @property
-    def metadata(self) -> dict[str, Jsonable]:
-        """What the session was created with."""
-        created = self._recorder.transcript.created
-        return {} if created is None else created.metadata
+        self.events = SessionEvents()
+        self.state = State(recorder, self.events)
+        self._planner = planner
+        self._shelf = shelf
+        derived = beside_journal(shelf.store, self.id)
+        ground = Ground(shelf.store, recorder, scope=self.scope, derived=derived, listening=self.events)
+        super().__init__(ground, Sending(planner, ground))
 
     @property
     def live_turn(self) -> LiveTurn | None:
         """The turn that runs now in this process, or None."""
-        running = self._running()
+        running = self._sending.running()
         return LiveTurn(running[0], running[0].accepted) if running else None
-
-    def _running(self) -> list[Run]:
-        self._runs = [run for run in self._runs if not run.over]
-        return self._runs
 
     # --- turns ------------------------------------------------------------------------------------------------
 
@@ -102,58 +108,30 @@ class Session:
         return self._send(turn.input, retry_of=turn.id, options=checked_options(options))
 
     def _send(self, said: StoredInput, *, retry_of: str | None, options: dict[str, Any]) -> LiveTurn:
-        if self._planner.closed:
-            raise SessionClosed(self.id)
-        key, when_busy = options.get("key"), options.pop("when_busy", "raise")
-        running = self._running()
-        repeated = None if key is None else self._repeated(key, running)
-        if repeated is not None:
-            return repeated
-        known = key is not None and self._recorder.transcript.with_key(key) is not None
-        if running and when_busy == "steer" and not known and not running[0].closing:
-            return self._steer(running[0], said, key=key)
-        if running and when_busy == "raise" and not known:
-            raise SessionBusy(self.id, turn_id=running[0].turn_id)
-        turn_id = new_id() if key is None else self._keyed(key)
-        plan = self._planner.plan(turn_id, said, retry_of=retry_of, options=options)
-        return self._start(plan, wait=when_busy == "wait", known=known)
+        return self._sending.send(said, retry_of=retry_of, options=options, owner=self)
 
-    def _keyed(self, key: str) -> str:
-        return self._recorder.transcript.with_key(key) or keyed_turn_id(self.id, key)
+    async def preview(
+        self, input: Input, /, *, context: AnyContext | None = None, **options: Unpack[TurnOptions]
+    ) -> Shown:
+        """What the model would be shown, were this sent now. No model is asked and nothing is written.
 
-    def _repeated(self, key: str, running: list[Run]) -> LiveTurn | None:
-        on_its_way = next((turn for given, turn in self._steering.values() if given == key), None)
-        run = next((run for run in running if run.turn_id == self._keyed(key)), None)
-        return on_its_way or (None if run is None else LiveTurn(run, run.accepted))
+        Args:
+            input: text, or parts.
+            context: in place of the Chat's.
+            **options: as for `send`.
 
-    def _start(self, plan: TurnPlan, *, wait: bool, known: bool) -> LiveTurn:
-        behind = self._runs[-1] if self._runs else None
-        run = Run(plan, self._recorder, store=self._store, scope=self.scope, behind=behind, wait=wait)
-        if not known:  # One that is only read back holds nobody up.
-            self._runs.append(run)
-        self._planner.running.add(run)
-        run.result.add_done_callback(lambda _: self._forget(run))
-        return LiveTurn(run, run.accepted)
+        Raises:
+            WindowTooSmall: if it would not fit.
+            NotStorable, Misuse: if the input or an option cannot be used.
+            Exception: what the context raises.
+        """
+        said, given = stored_input(input), checked_options(options)
+        plan = self._planner.plan("preview", said, options=given, context=context)
+        return await previewed(plan, self._recorder.transcript, scope=self.scope, derived=self._derived)
 
-    def _forget(self, run: Run) -> None:
-        # Called back by the run, which so keeps this object: the Chat holds sessions weakly, and one with a running
-        # turn must still be the one that is found.
-        self._planner.running.discard(run)
-        self._running()
-
-    def _steer(self, run: Run, said: StoredInput, *, key: str | None) -> LiveTurn:
-        accepted = asyncio.get_running_loop().create_future()
-        turn = LiveTurn(run, accepted)
-
-        async def steer() -> None:
-            await asyncio.shield(run.accepted)
-            await run.steer(said, key=key)
-
-        task = asyncio.create_task(steer())
-        self._steering[task] = (key, turn)
-        task.add_done_callback(lambda done: _passed_on(done, accepted))
-        task.add_done_callback(lambda done: self._steering.pop(done, None))
-        return turn
+    def shown(self) -> Shown | None:
+        """What the last model call in this process was shown, or None."""
+        return self._sending.shown
 
     async def record(
         self,
@@ -180,9 +158,7 @@ class Session:
             raise Misuse("record takes a turn's messages, or its input and output", "give one of the two")
         if self._planner.closed:
             raise SessionClosed(self.id)
-        running = self._running()
-        if running:
-            raise SessionBusy(self.id, turn_id=running[0].turn_id)
+        self._sending.must_be_idle()
         if messages is None:
             messages = [Message.of("user", input or ""), Message.of("assistant", output or "")]
         said, steps, reply = parted(messages)
@@ -192,50 +168,6 @@ class Session:
         )
         await append_turn(self._recorder, self._store, entries=entries)
         return self._turn(turn_id)
-
-    # --- what is known ----------------------------------------------------------------------------------------
-
-    def turns(self) -> Sequence[Turn]:
-        """Every turn, oldest first, whatever its status."""
-        return self._recorder.transcript.turns(live=self._live_ids())
-
-    def _turn(self, turn_id: str | None) -> Turn:
-        transcript = self._recorder.transcript
-        if turn_id is None:
-            turns = self.turns()
-            if not turns:
-                raise Misuse(f"chat session {self.id!r} has no turn yet", "send one first")
-            return turns[-1]
-        turn = transcript.turn(turn_id, live=self._live_ids())
-        if turn is None:
-            raise Misuse(f"no turn {turn_id!r} in chat session {self.id!r}", "session.turns() lists them")
-        return turn
-
-    def _live_ids(self) -> tuple[str, ...]:
-        return tuple(run.turn_id for run in self._running())
-
-    def messages(self) -> Sequence[Message]:
-        """The completed dialogue: what people and the model said, without tool calls and results."""
-        return dialogue(self.turns(), "none")
-
-    def traces(self, turn_id: str | None = None) -> Sequence[Trace]:
-        """What each model call was shown, of one turn or of all.
-
-        Raises:
-            Misuse: if there is no such turn.
-        """
-        turns = self.turns() if turn_id is None else [self._turn(turn_id)]
-        return [trace for turn in turns for trace in turn.traces]
-
-    async def journal(self, *, after: str | None = None) -> AsyncIterator[Entry]:
-        """The entries as the store holds them, of unknown types too, in order; `after` an entry's id, only later ones.
-
-        Raises:
-            UnknownCursor: if no entry has the id `after`.
-            StoreError: if the journal cannot be read.
-        """
-        async for line in self._store.read(self.id, after=after):
-            yield decode(line.data)
 
     # --- what people add --------------------------------------------------------------------------------------
 
@@ -280,6 +212,28 @@ class Session:
         """
         await self._write(SessionRenamed, title=title)
 
+    async def clear_context(self) -> None:
+        """Let later contexts start anew; the transcript and the state stay as they are.
+
+        Raises:
+            StoreError: if it could not be committed.
+        """
+        await self._write(ContextCleared)
+
+    async def fork(self, *, at: str | None = None, id: str | None = None) -> Session:
+        """Begin another session with this one's turns; this one stays as it is.
+
+        Args:
+            at: the last turn to copy, by default the last there is. One without outcome is canceled in the copy.
+            id: of the fork, by default a random one.
+
+        Raises:
+            Misuse: if there is no such turn.
+            SessionExists, InvalidSessionId, StoreError: as for `Chat.create_session`.
+        """
+        entries = [entry async for entry in self.journal()]
+        return await self._shelf.fork(entries, self._recorder.transcript, at=at, id=id)
+
     async def _write(self, cls: Callable[..., Any], **fields: Any) -> None:
         if self._planner.closed:
             raise SessionClosed(self.id)
@@ -302,23 +256,7 @@ class Session:
 
     async def settle(self, *, drain: float | None) -> None:
         """Let the running turns end, for `drain` seconds (None: however long), then cancel them."""
-        running = self._running()
-        if running:
-            await asyncio.wait({run.result for run in running}, timeout=drain)
-        # All at once: one that waits for another must not start when that one is canceled.
-        await asyncio.gather(*(run.cancel("the chat was closed") for run in self._running()))
-        await self._recorder.drain()
+        await self._sending.settle(drain=drain)
 
     def __repr__(self) -> str:
         return f"Session({self.id!r}, {self._recorder.transcript.turn_count} turns)"
-
-
-def _passed_on(done: asyncio.Task[None], accepted: asyncio.Future[None]) -> None:
-    if accepted.done():
-        return
-    error = asyncio.CancelledError() if done.cancelled() else done.exception()
-    if error is None:
-        accepted.set_result(None)
-    else:
-        accepted.set_exception(error)
-        accepted.exception()

@@ -3,17 +3,24 @@
 from ._assembly import Shown
 from ._budget import Budget
 from ._full import FullContext
+from ._summarizing import Summary, summary_prompt
+from ._summary import SummaryContext
 from ._tokens import TokenCounter, estimate_tokens
-from ._view import Assembled, Context, ContextFunction, View
+from ._view import Asks, Assembled, Context, ContextFunction, Derived, View
 
 __all__ = [
+    "Asks",
     "Assembled",
     "Budget",
     "Context",
     "ContextFunction",
+    "Derived",
     "FullContext",
     "Shown",
+    "Summary",
+    "SummaryContext",
     "TokenCounter",
     "View",
     "estimate_tokens",
+    "summary_prompt",
 ]

@@ -11,6 +11,45 @@ from .._trace import Layer
 from ..transcript._turn import Turn
 from ._budget import UNBOUNDED, Budget
 
+Summarizer = Any
+"""What writes a summary: a model, a model's name, or a function of messages that gives a text, sync or async."""
+
+
+def summarizer_name(summarizer: Summarizer | None) -> str:
+    """How traces and errors call a summarizer; None is the model of the turn being answered."""
+    if summarizer is None:
+        return "the turn's model"
+    if isinstance(summarizer, str):
+        return summarizer
+    named = getattr(summarizer, "name", None) or getattr(summarizer, "__name__", None)
+    return str(named or type(summarizer).__name__)
+
+
+class Asks(Protocol):
+    """Asks a summarizer, and gives its text."""
+
+    async def __call__(
+        self, summarizer: Summarizer | None, messages: Sequence[Message], /, *, instructions: str
+    ) -> str:
+        """Ask once.
+
+        Raises:
+            SummaryFailed: if no text came of it.
+        """
+        ...
+
+
+class Derived(Protocol):
+    """What is kept beside a session's journal and can be made again."""
+
+    async def get(self, key: str) -> bytes | None:
+        """Give what was put under `key`; lost or damaged is None."""
+        ...
+
+    async def put(self, key: str, content: bytes) -> None:
+        """Keep `content` under `key`."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class View:
@@ -25,6 +64,11 @@ class View:
         deps: what the caller handed in with the turn.
         budget: the room there is, and the counter.
         metadata: what the caller gave with the input.
+        model: how traces call what answers.
+        at: when the input was accepted: ISO 8601, UTC.
+        state: the session's state, by key.
+        ask: asks a summarizer; None where no model may be asked, as in a preview.
+        derived: what is kept beside the journal; None where the store keeps nothing of the kind.
     """
 
     session_id: str
@@ -35,6 +79,11 @@ class View:
     deps: object = None
     budget: Budget = UNBOUNDED
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    model: str = ""
+    at: str = ""
+    state: Mapping[str, Any] = field(default_factory=dict)
+    ask: Asks | None = None
+    derived: Derived | None = None
 
 
 class Assembled(NamedTuple):

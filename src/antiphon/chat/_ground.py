@@ -1,0 +1,29 @@
+"""What every turn of a session stands on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..context import Derived
+from ..stores import Store
+from ._listening import SessionEvents
+from ._recorder import Recorder
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What every turn of a session stands on.
+
+    Attributes:
+        store: where the journal is, and who holds it.
+        recorder: the one writer.
+        scope: the session's owner, or None.
+        derived: what is kept beside the journal, or None.
+        listening: who is told of events.
+    """
+
+    store: Store
+    recorder: Recorder
+    scope: str | None
+    derived: Derived | None
+    listening: SessionEvents

@@ -1,0 +1,116 @@
+"""What is known of a session: its turns, what models were shown, and what became of words. Nothing here writes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+
+from .._jsonable import Jsonable
+from .._messages import Message
+from .._trace import Trace
+from ..context import Derived, Summary
+from ..context._summarizing import read_summaries
+from ..errors import Misuse
+from ..journal import Entry, decode
+from ..transcript import Turn, dialogue
+from ._ground import Ground
+from ._sending import Sending
+from ._snapshot import snapshot_of
+from ._why import Fate, Kept, by_digest, fates
+
+
+class LooksBack:
+    """The part of a session that only looks."""
+
+    def __init__(self, ground: Ground, sending: Sending) -> None:
+        self._recorder = ground.recorder
+        self._store = ground.store
+        self._derived: Derived | None = ground.derived
+        self._sending = sending
+        self._summaries: list[Summary] = []
+
+    @property
+    def title(self) -> str | None:
+        """The present title."""
+        return self._recorder.transcript.title
+
+    @property
+    def metadata(self) -> dict[str, Jsonable]:
+        """What the session was created with."""
+        created = self._recorder.transcript.created
+        return {} if created is None else created.metadata
+
+    def turns(self) -> Sequence[Turn]:
+        """Every turn, oldest first, whatever its status."""
+        return self._recorder.transcript.turns(live=self._live_ids())
+
+    def _turn(self, turn_id: str | None) -> Turn:
+        transcript = self._recorder.transcript
+        if turn_id is None:
+            turns = self.turns()
+            if not turns:
+                raise Misuse(f"chat session {self._recorder.transcript.session_id!r} has no turn yet", "send one first")
+            return turns[-1]
+        turn = transcript.turn(turn_id, live=self._live_ids())
+        if turn is None:
+            raise Misuse(
+                f"no turn {turn_id!r} in chat session {self._recorder.transcript.session_id!r}",
+                "session.turns() lists them",
+            )
+        return turn
+
+    def _live_ids(self) -> tuple[str, ...]:
+        return tuple(run.turn_id for run in self._sending.running())
+
+    def messages(self) -> Sequence[Message]:
+        """The completed dialogue: what people and the model said, without tool calls and results."""
+        return dialogue(self.turns(), "none")
+
+    def traces(self, turn_id: str | None = None) -> Sequence[Trace]:
+        """What each model call was shown, of one turn or of all.
+
+        Raises:
+            Misuse: if there is no such turn.
+        """
+        turns = self.turns() if turn_id is None else [self._turn(turn_id)]
+        return [trace for turn in turns for trace in turn.traces]
+
+    def why(self, words: str, *, turn_id: str | None = None) -> Sequence[Fate]:
+        """Where some words were in every model call, and where they got lost. Pure: nothing is read or asked.
+
+        Args:
+            words: looked for in everything that is kept of what calls were shown; case does not matter.
+            turn_id: only this turn's calls.
+
+        Raises:
+            Misuse: if nothing is looked for, or there is no such turn.
+        """
+        if not words.strip():
+            raise Misuse("why was asked about no words", "give some that you are looking for")
+        if turn_id is not None:
+            self._turn(turn_id)
+        kept = Kept(self._recorder.transcript.texts(), by_digest([summary.text for summary in self._summaries]))
+        found = fates(words, self.turns(), kept=kept)
+        return [fate for fate in found if turn_id in (None, fate.turn_id)]
+
+    async def summaries(self) -> Sequence[Summary]:
+        """Every summary that was written for this session and is still kept, oldest first; `why` knows them then."""
+        self._summaries = [] if self._derived is None else await read_summaries(self._derived)
+        return list(self._summaries)
+
+    def snapshot(self) -> dict[str, Jsonable]:
+        """The session as one JSON value, for `Chat.restore`: what was said, and the state.
+
+        `messages` holds everything, whatever became of its turn; `activeMessages` the dialogue that contexts start
+        from.
+        """
+        return snapshot_of(self.turns(), self._recorder.transcript, summaries=self._summaries)
+
+    async def journal(self, *, after: str | None = None) -> AsyncIterator[Entry]:
+        """The entries as the store holds them, of unknown types too, in order; `after` an entry's id, only later ones.
+
+        Raises:
+            UnknownCursor: if no entry has the id `after`.
+            StoreError: if the journal cannot be read.
+        """
+        async for line in self._store.read(self._recorder.transcript.session_id, after=after):
+            yield decode(line.data)

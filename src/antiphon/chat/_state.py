@@ -1,0 +1,67 @@
+"""The state of a session: values by key, in its journal, that tell who subscribes when they change."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Callable
+
+from .._jsonable import Jsonable, freeze
+from ..journal import StateChanged
+from . import _events as events
+from ._listening import SessionEvents
+from ._recorder import Recorder
+
+Subscriber = Callable[[Jsonable, Jsonable], object]
+"""Called with the new value and the old one."""
+
+_logger = logging.getLogger("antiphon")
+
+
+class State:
+    """Values of a session, each any JSON, kept in its journal."""
+
+    def __init__(self, recorder: Recorder, listening: SessionEvents) -> None:
+        self._recorder = recorder
+        self._events = listening
+        self._subscribers: list[tuple[str, Subscriber]] = []
+
+    def get(self, key: str, default: Jsonable = None) -> Jsonable:
+        """The value of `key`, decoded anew, or `default`."""
+        entry = self._recorder.transcript.state.get(key)
+        return default if entry is None else entry.value
+
+    async def set(self, key: str, value: Jsonable) -> None:
+        """Change a value; an equal one writes nothing and tells nobody.
+
+        Returns when it is committed and every subscriber was called, one after another.
+
+        Raises:
+            NotStorable: if the value is not JSON.
+            StoreError: if it could not be committed.
+        """
+        kept = freeze(value, f"state {key!r}")
+        before = self._recorder.transcript.state.get(key)
+        if before is not None and before.value_json == kept:
+            return
+        await self._recorder.write(self._recorder.entry(StateChanged, key=key, value_json=kept))
+        old = None if before is None else before.value
+        for name, subscriber in list(self._subscribers):
+            if name == key:
+                await _told(subscriber, self.get(key), old=old)
+        self._events.emit(events.StateChanged(key=key, value=self.get(key)))
+
+    def subscribe(self, key: str, subscriber: Subscriber, /) -> Callable[[], None]:
+        """Call `subscriber` with (new, old) whenever this process changes `key`; the function given back ends that."""
+        each = (key, subscriber)
+        self._subscribers.append(each)
+        return lambda: self._subscribers.remove(each) if each in self._subscribers else None
+
+
+async def _told(subscriber: Subscriber, new: Jsonable, *, old: Jsonable) -> None:
+    try:
+        given = subscriber(new, old)
+        if inspect.isawaitable(given):
+            await given
+    except Exception:  # isolates: listener
+        _logger.exception("a subscriber of the state raised")
