@@ -34,6 +34,7 @@ _HOMES = {
     "ModelReplied": "chat",
     "Reasoning": "_messages",
     "ReasoningDelta": "chat",
+    "Replied": "models",
     "Reply": "chat",
     "Retrying": "chat",
     "Session": "chat",
@@ -100,7 +101,7 @@ if TYPE_CHECKING:
         estimate_tokens,
     )
     from .journal import Line
-    from .models import Model
+    from .models import Model, Replied
     from .stores import FileStore, InMemoryStore, Store
     from .transcript import Turn
 
@@ -132,6 +133,7 @@ __all__ = [
     "ModelReplied",
     "Reasoning",
     "ReasoningDelta",
+    "Replied",
     "Reply",
     "Retrying",
     "Session",

@@ -214,7 +214,9 @@ def stored_input(given: Input) -> StoredInput:
     if isinstance(given, str):
         return given
     if isinstance(given, bytes | Mapping) or not isinstance(given, Sequence):
-        raise NotStorable("input", f"a {type(given).__name__}, neither text nor a list of parts")
+        raise NotStorable(
+            "input", f"a {type(given).__name__}", advice="give text, or a list of parts such as Text and Image"
+        )
     return tuple(check_part(part, f"input[{i}]") for i, part in enumerate(given))
 
 

@@ -13,6 +13,7 @@ from typing import Any, Literal, Self
 import msgspec
 
 from ._jsonable import Jsonable, encode, thaw_object
+from .errors import CorruptJournal
 
 Fate = Literal["included", "truncated", "dropped", "compacted", "failed"]
 Placement = Literal["system", "input"]
@@ -169,19 +170,43 @@ class Layer:
         return row
 
     @classmethod
-    def from_row(cls, row: Sequence[Any]) -> Layer:
+    def from_row(cls, row: LayerRow | Sequence[Any]) -> Layer:
         """Read the array that `to_row` gives; the text is not in it."""
-        id, kind, status, tokens, was, digest, reason, where, since = [*row, *[None] * (9 - len(row))][:9]
-        kind = id if kind is None else kind
-        return cls(id, "", kind=kind)._with(
-            status=status,
-            tokens=tokens,
-            original_tokens=tokens if was is None else was,
-            digest=digest,
-            reason=reason,
-            where=where or _HOME.get(kind, "input"),
-            since=since,
+        kept = row if isinstance(row, LayerRow) else msgspec.convert(row, LayerRow)
+        kind = kept.id if kept.kind is None else kept.kind
+        return cls(kept.id, "", kind=kind)._with(
+            status=kept.status,
+            tokens=kept.tokens,
+            original_tokens=kept.tokens if kept.was is None else kept.was,
+            digest=kept.digest,
+            reason=kept.reason,
+            where=kept.where or _HOME.get(kind, "input"),
+            since=kept.since,
         )
+
+
+class LayerRow(msgspec.Struct, array_like=True):
+    """A layer as journals hold it; places that are empty at its end are left out."""
+
+    id: str
+    kind: str | None
+    status: Fate
+    tokens: int
+    was: int | None = None
+    digest: str | None = None
+    reason: str | None = None
+    where: Where | None = None
+    since: str | None = None
+
+
+class _Kept(msgspec.Struct):
+    layers: list[LayerRow] = []
+    window: int = 0
+    reserve: int = 0
+    margin: int = 0
+    counter: str = ""
+    tools: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,11 +281,17 @@ class Trace:
 
     @classmethod
     def from_json(cls, kept: msgspec.Raw, *, turn_id: str, call: int, model: str) -> Trace:
-        """Read what `to_json` gave."""
-        found = thaw_object(kept)
-        rest: dict[str, Any] = {name: found[name] for name in _NUMBERS if name in found}
-        rest |= {name: tuple(found.get(name, ())) for name in ("tools", "warnings")}
-        layers = tuple(Layer.from_row(row) for row in found.get("layers", ()))
+        """Read what `to_json` gave.
+
+        Raises:
+            CorruptJournal: if it is nothing of the kind.
+        """
+        try:
+            found = msgspec.convert(thaw_object(kept), _Kept)
+        except msgspec.ValidationError as error:
+            raise CorruptJournal(why=f"not a trace: {error}") from None
+        rest = {name: getattr(found, name) for name in (*_NUMBERS, "tools", "warnings")}
+        layers = tuple(Layer.from_row(row) for row in found.layers)
         return cls(turn_id=turn_id, call=call, model=model, layers=layers, **rest)
 
     def __str__(self) -> str:

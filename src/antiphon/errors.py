@@ -387,9 +387,7 @@ class NotStorable(Misuse):
         found: what stands there.
     """
 
-    def __init__(self, path: str, found: str) -> None:
+    def __init__(self, path: str, found: str, *, advice: str = "") -> None:
         self.path, self.found = path, found
-        super().__init__(
-            f"{path} holds {found}, which a journal cannot keep",
-            "give text, finite numbers, booleans, None, lists, and dicts with text keys",
-        )
+        json = "give text, finite numbers, booleans, None, lists, and dicts with text keys"
+        super().__init__(f"{path} holds {found}, which a journal cannot keep", advice or json)

@@ -70,8 +70,8 @@ def test_system_text_stands_behind_the_instructions() -> None:
 def test_block_stands_behind_the_inputs_own_parts() -> None:
     """A block goes into the newest user message behind the input's own parts; what is journaled stays as it is."""
     found = shown(Assembled(BEFORE, with_input="<docs>"))
-    assert found.messages[2] == Message.of("user", [Text("and now?"), Text("<docs>")])
-    assert lines(found) == {"history": 7, "block": 6, "input": 8, "overhead": 3 * PER_MESSAGE}
+    assert found.messages[2] == Message.of("user", [Text("and now?"), Text("\n\n<docs>")])
+    assert lines(found) == {"history": 7, "block": 8, "input": 8, "overhead": 3 * PER_MESSAGE}
     assert Message.of("user", "and now?") == INPUT
 
 
@@ -94,7 +94,7 @@ def test_what_a_context_does_not_claim_is_counted_all_the_same() -> None:
         "block": 4,
         "context": 4,
         "history": 7,
-        "block#2": 2,
+        "block#2": 4,
         "input": 8,
         "overhead": 0,
     }

@@ -32,7 +32,8 @@ class Chat:
 
     Args:
         model: a Model, or a model's name as in `local:smollm2` or `echo:`.
-        responder: a function in place of a model; it is given a `TurnRequest`.
+        responder: a function in place of a model; it is given a `TurnRequest` and gives text, a `Message`, or a
+            `Replied` with usage; or it is an async generator of text.
         store: where sessions are kept; by default a new `InMemoryStore`, gone with this object.
         context: what the model is shown: an object with `build(view)` or a function; by default `FullContext()`.
         instructions: pinned system text, or a function of the `View` that gives it.
@@ -44,7 +45,7 @@ class Chat:
         clock: gives the time of entries.
 
     Raises:
-        Misuse: if both a model and a responder are given.
+        Misuse: if both a model and a responder are given, or the store is none.
         TypeError: if the context is none.
         UnknownModel, MissingExtra: if the model's name leads nowhere.
     """
@@ -72,7 +73,9 @@ class Chat:
                 keep_texts=keep_texts,
             )
         )
-        kept_in = InMemoryStore() if store is None else store
+        kept_in: object = InMemoryStore() if store is None else store
+        if isinstance(kept_in, type) or not isinstance(kept_in, Store):
+            raise Misuse(f"store is {kept_in!r}", "give a store, as in FileStore('chats')")
         self._shelf = Shelf(kept_in, self._planner, clock=clock, redact=redact)
 
     @property

@@ -37,6 +37,8 @@ class Limits:
     def __post_init__(self) -> None:
         for name in ("model_calls", "tokens", "seconds"):
             value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+                raise Misuse(f"Limits({name}={value!r}) is no number", "give a positive number, or None")
             if value is not None and value <= 0:
                 raise Misuse(f"Limits({name}={value!r}) leaves no room for a turn", "give a positive number, or None")
         if self.at_limit not in ("answer", "stop"):

@@ -68,7 +68,11 @@ class LiveTurn:
         await self._run.cancel(reason)
 
     def events(self, *, after: int = 0) -> AsyncIterator[Event]:
-        """The turn's events behind the one with `seq` `after`, to the last."""
+        """The turn's events behind the one with `seq` `after`, to the last.
+
+        A turn that a repeated key gave back, after its run or after a restart, has two: `TurnAccepted`, and its end,
+        which comes whatever `after` is: so a client that reconnects to a turn it knew half of learns how it ended.
+        """
         return self._run.log.read(after=after)
 
     def __aiter__(self) -> AsyncIterator[Event]:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_right
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 
 from ._events import ENDS, Event, ReasoningDelta, TextDelta
+
+READ_BACK = 1_000_000_000
+"""The seq of a last event that is read back from the journal: a reader that had part of the run, in another process
+or before, still gets the end."""
 
 
 class EventLog:
@@ -23,6 +28,7 @@ class EventLog:
     def __init__(self, turn_id: str, *, tap: Callable[[Event], None] | None = None) -> None:
         self.turn_id = turn_id
         self._tap = tap
+        self._next = 1
         self._events: list[Event] = []
         self._news = asyncio.Event()
 
@@ -33,12 +39,17 @@ class EventLog:
 
     def emit(self, event: Event) -> None:
         """Add an event behind all others."""
-        event = replace(event, seq=len(self._events) + 1, turn_id=self.turn_id)
+        event = replace(event, seq=self._next, turn_id=self.turn_id)
+        self._next += 1
         self._events.append(event)
         if self._tap is not None:
             self._tap(event)
         self._news.set()
         self._news = asyncio.Event()
+
+    def read_back(self) -> None:
+        """Number what follows behind everything that a reader of the turn's run, elsewhere, can have had."""
+        self._next = READ_BACK
 
     async def read(self, *, after: int = 0) -> AsyncIterator[Event]:
         """Give the events behind `after`, in order, until the last.
@@ -46,24 +57,26 @@ class EventLog:
         Text that this reader has not had yet comes as one piece, with the seq of its last part: `after` never cuts
         and never repeats text.
         """
-        at = max(after, 0)
+        at = bisect_right(self._events, after, key=_seq)
         while True:
             while at < len(self._events):
-                event = self._joined(at)
-                at = event.seq
+                event, at = self._joined(at)
                 yield event
             if self.ended:
                 return
             await self._news.wait()
 
-    def _joined(self, at: int) -> Event:
-        first = self._events[at]
+    def _joined(self, at: int) -> tuple[Event, int]:
+        first, end = self._events[at], at + 1
         if not isinstance(first, TextDelta | ReasoningDelta):
-            return first
-        end = at + 1
+            return first, end
         while end < len(self._events) and type(self._events[end]) is type(first):
             end += 1
         if end == at + 1:
-            return first
+            return first, end
         pieces = [piece.text for piece in self._events[at:end] if isinstance(piece, TextDelta | ReasoningDelta)]
-        return replace(first, text="".join(pieces), seq=self._events[end - 1].seq)
+        return replace(first, text="".join(pieces), seq=self._events[end - 1].seq), end
+
+
+def _seq(event: Event) -> int:
+    return event.seq

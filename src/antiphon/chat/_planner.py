@@ -10,6 +10,7 @@ from .._jsonable import Jsonable
 from .._messages import StoredInput
 from .._model_names import model_from_name
 from ..context import Context, ContextFunction, FullContext
+from ..context._assembly import digest
 from ..errors import Misuse
 from ..models import Model
 from ._answering import by_model, by_responder
@@ -50,6 +51,9 @@ class Planner:
             raise Misuse("a Chat was given both a model and a responder", "give one of the two")
         if settings.responder is not None and not callable(settings.responder):
             raise Misuse(f"responder is a {type(settings.responder).__name__}", "give a function of a TurnRequest")
+        rules = settings.instructions
+        if rules is not None and not isinstance(rules, str) and not callable(rules):
+            raise Misuse(f"instructions is a {type(rules).__name__}", "give text, or a function of a View")
         if settings.keep_texts not in ("stable", "all", "none"):
             raise Misuse(f"keep_texts={settings.keep_texts!r} is not known", "use 'stable', 'all' or 'none'")
         self.closed = False
@@ -104,7 +108,7 @@ class Planner:
             retry_of=retry_of,
             deps=options.get("deps"),
             metadata=options.get("metadata") or {},
-            options=_kept_options(options),
+            options=_kept_options(options, texts=self._settings.keep_texts != "none"),
             keep_texts=self._settings.keep_texts,
         )
 
@@ -131,10 +135,10 @@ def building(given: AnyContext | None) -> ContextFunction:
     return given
 
 
-def _kept_options(options: Mapping[str, Any]) -> dict[str, Jsonable]:
+def _kept_options(options: Mapping[str, Any], *, texts: bool) -> dict[str, Jsonable]:
     kept: dict[str, Jsonable] = {}
     if "instructions" in options:
-        kept["instructions"] = options["instructions"]
+        kept["instructions"] = options["instructions"] if texts else digest(options["instructions"])
     if "model" in options:
         given = options["model"]
         kept["model"] = given if isinstance(given, str) else given.name

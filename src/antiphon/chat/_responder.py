@@ -44,7 +44,11 @@ class TurnRequest:
 
 Answer = str | Message | Reply | Replied
 Responder = Callable[[TurnRequest], Awaitable[Answer] | AsyncIterator[str]]
-"""An async function that gives the reply (text, a Message, or a Reply with usage), or an async generator of text."""
+"""An async function that gives the reply, or an async generator of its text.
+
+The reply is text, an assistant `Message`, or a `Replied(message, usage=Usage(…), finish="stop", model="…")`, which
+also says what the call consumed. A sync function will do where nothing is waited for.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,5 +114,5 @@ def _replied(given: object, name: str) -> Replied:
         case _:
             raise Misuse(
                 f"responder {name!r} gave a {type(given).__name__}",
-                "return text, an assistant Message or a Reply, or be an async generator of text",
+                "return text, an assistant Message or a Replied, or be an async generator of text",
             )

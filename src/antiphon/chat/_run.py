@@ -101,6 +101,7 @@ class Run:
         self.turn_id = self.log.turn_id = known.id
         self._driver.closing = True  # it is over, or nobody runs it
         self.log.emit(TurnAccepted())
+        self.log.read_back()
         self.accepted.set_result(None)
         return end_of(known)
 

@@ -104,7 +104,12 @@ def assemble(built: Built, own: Sequence[Message], *, instructions: str, call: C
 
 
 def _with_block(message: Message, block: str) -> Message:
-    return Message(message.role, (*message.parts, Text(block)))
+    return Message(message.role, (*message.parts, Text(_apart(block))))
+
+
+def _apart(block: str) -> str:
+    # With a blank line in front, for encoders join the text parts of a message as they are.
+    return f"\n\n{block}" if block else ""
 
 
 def _lines(
@@ -118,7 +123,7 @@ def _lines(
 ) -> list[Layer]:
     count = budget.counter
     added = "\n\n".join(text for text in (assembled.system, *lifted) if text)
-    block = assembled.with_input
+    block = _apart(assembled.with_input)
     lines = [_text_line("instructions", instructions, tokens=count(instructions))] if instructions else []
     lines += assembled.layers
     lines += _unclaimed(assembled.layers, _text_line("context", added, tokens=count(added)))
