@@ -1,0 +1,41 @@
+"""The examples, each run with a scripted model."""
+
+from pathlib import Path
+
+import pytest
+
+from antiphon.testing import ScriptedModel
+from examples.context import TOPICS, long_talk
+from examples.persistent import talk
+from examples.recent_with_edits import corrected
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_persistent_goes_on_where_it_stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The second run shows what was said in the first, and its model too."""
+    first = ScriptedModel("Paris.")
+    session_id = await talk(first, str(tmp_path), None, "What is the capital of France?")
+    capsys.readouterr()
+    second = ScriptedModel("Rome.")
+    assert await talk(second, str(tmp_path), session_id, "And of Italy?") == session_id
+    assert capsys.readouterr().out.startswith("> What is the capital of France?\nParis.\n")
+    assert [message.text for message in second.requests[0].messages] == [
+        "What is the capital of France?",
+        "Paris.",
+        "And of Italy?",
+    ]
+
+
+async def test_context_summarises_for_the_model_alone(tmp_path: Path) -> None:
+    """Every message stays in the transcript while the model is shown a summary and the recent ones."""
+    said, shown = await long_talk(
+        ScriptedModel(lambda request: f"answer to {request.messages[-1].text}"), str(tmp_path)
+    )
+    assert said == 2 * len(TOPICS)
+    assert shown < said
+
+
+async def test_recent_with_edits_shows_what_a_person_preferred() -> None:
+    """The next call is shown the preferred reply in place of the one that was given."""
+    assert await corrected(ScriptedModel(["Hey.", "Hello again."])) == "Good morning, Ana."
