@@ -31,6 +31,7 @@ BY_CALLS = (("running", "calling", "model.replied with calls"), ("calling", "run
 SAMPLES: Mapping[str, Any] = {
     "session_id": "ana-1",
     "turn_id": "t1",
+    "summarizer": "local:smollm2",
     "where": "chats",
     "after": "e9",
     "rule": "it begins with a dot",
@@ -66,7 +67,7 @@ OTHER_SAMPLES: Mapping[str, Mapping[str, Any]] = {
     "Unreachable": {"status": None, "found": "connection refused"},
     "TurnOver": {"what": "steered"},
     "IllegalEntry": {"why": "turn 't1' is completed"},
-    "NotStorable": {"found": "nan"},
+    "NotStorable": {"advice": "", "found": "nan"},
 }
 
 
