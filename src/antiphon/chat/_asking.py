@@ -11,6 +11,7 @@ from ..journal import ModelReplied, heading
 from ..models._events import ModelEvent, ReasoningPiece, Replied, Retry, TextPiece
 from ..models._model import Model
 from ..models._request import ModelRequest
+from ..transcript import Transcript
 from ._events import ReasoningDelta, Retrying, TextDelta
 from ._lines import readable_line
 from ._log import EventLog
@@ -25,10 +26,11 @@ class Asking:
         said: text of the running call so far: what is kept as partial if it ends here.
     """
 
-    def __init__(self, plan: TurnPlan, log: EventLog, *, session_id: str) -> None:
+    def __init__(self, plan: TurnPlan, log: EventLog, *, transcript: Transcript) -> None:
         self._plan = plan
         self._log = log
-        self._session_id = session_id
+        self._transcript = transcript
+        self._session_id = transcript.session_id
         self.said = ""
 
     async def ask(self, shown: Shown) -> Replied:
@@ -50,15 +52,17 @@ class Asking:
         answers = self._plan.answers
         if answers.model is not None:
             return answers.model
+        own = self._transcript.turn(self._plan.turn_id, live=(self._plan.turn_id,))
+        assert own is not None  # a turn is accepted before anyone is asked
         request = TurnRequest(
             session_id=self._session_id,
             turn_id=self._plan.turn_id,
             messages=shown.messages,
-            input=self._plan.input,
+            input=own.input,
             instructions=shown.system,
             trace=shown.trace,
             deps=self._plan.deps,
-            metadata=self._plan.metadata,
+            metadata=own.metadata,
         )
         assert answers.responder is not None  # what answers is one of the two
         return Responding(answers.responder, request)

@@ -14,6 +14,7 @@ from .._messages import Message, read_message
 from ..errors import Misuse, SessionBusy, SessionNotFound
 from ..journal import SessionCreated, decode
 from ..stores import DeletesSessions, InMemoryStore, ListsSessions, Store
+from ._copying import Told
 from ._limits import Limits
 from ._listing import SessionSummary, summary_of
 from ._plan import Instructions, KeepTexts
@@ -148,7 +149,7 @@ class Chat:
             SessionExists, InvalidSessionId, StoreError: as for `create_session`.
         """
         read = [read_message(message) for message in messages]
-        session, lost = await self._shelf.import_messages(read, id=id, scope=scope, state={})
+        session, lost = await self._shelf.import_messages(Told(read), id=id, scope=scope, state={})
         for each in lost:
             _logger.warning("session %s was imported without %s", session.id, each)
         return session
@@ -162,8 +163,8 @@ class Chat:
             Misuse, NotStorable: if it is no snapshot that can be read.
             SessionExists, InvalidSessionId, StoreError: as for `create_session`.
         """
-        messages, state = read_snapshot(snapshot)
-        session, _ = await self._shelf.import_messages(messages, id=id, scope=scope, state=state)
+        told, state = read_snapshot(snapshot)
+        session, _ = await self._shelf.import_messages(told, id=id, scope=scope, state=state)
         return session
 
     async def sessions(

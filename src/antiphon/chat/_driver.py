@@ -49,7 +49,7 @@ class Driver:
         self._recorder = ground.recorder
         services = Services(SummarizerOf(plan, log), ground.derived)
         self._showing = Showing(plan, ground.recorder, scope=ground.scope, services=services)
-        self._asking = Asking(plan, self.log, session_id=ground.recorder.transcript.session_id)
+        self._asking = Asking(plan, self.log, transcript=ground.recorder.transcript)
         self._stop: Stopped | None = None
         self._interruptible: asyncio.Task[Any] | None = None
         self._methods: dict[type[Effect[Any]], Callable[[Any], Awaitable[Any]]] = {

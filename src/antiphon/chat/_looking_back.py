@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 
+from .._html import figure, paragraph, shortened, table
 from .._jsonable import Jsonable
-from .._messages import Message
+from .._messages import Message, input_text
 from .._trace import Trace
 from ..context import Derived, Summary
 from ..context._summarizing import read_summaries
@@ -16,6 +17,9 @@ from ._ground import Ground
 from ._sending import Sending
 from ._snapshot import snapshot_of
 from ._why import Fate, Kept, by_digest, fates
+
+_DISPLAYED = 50
+_DISPLAYED_LENGTH = 200
 
 
 class LooksBack:
@@ -88,7 +92,9 @@ class LooksBack:
             raise Misuse("why was asked about no words", "give some that you are looking for")
         if turn_id is not None:
             self._turn(turn_id)
-        kept = Kept(self._recorder.transcript.texts(), by_digest([summary.text for summary in self._summaries]))
+        summaries = by_digest([summary.text for summary in self._summaries])
+        transcript = self._recorder.transcript
+        kept = Kept(transcript.texts(), summaries, transcript.clearings)
         found = fates(words, self.turns(), kept=kept)
         return [fate for fate in found if turn_id in (None, fate.turn_id)]
 
@@ -100,10 +106,21 @@ class LooksBack:
     def snapshot(self) -> dict[str, Jsonable]:
         """The session as one JSON value, for `Chat.restore`: what was said, and the state.
 
-        `messages` holds everything, whatever became of its turn; `activeMessages` the dialogue that contexts start
-        from.
+        `messages` holds everything; those of a turn that did not complete are marked `unfinished`, and restored it is
+        canceled. `activeMessages` is the dialogue that contexts start from. Summaries are in it once `summaries` was
+        called.
         """
         return snapshot_of(self.turns(), self._recorder.transcript, summaries=self._summaries)
+
+    def _repr_html_(self) -> str:
+        """The session as a notebook displays it: its turns, the last fifty of them."""
+        turns = self.turns()
+        first = max(len(turns) - _DISPLAYED, 0)
+        rows = [(n, *_row(turn)) for n, turn in enumerate(turns[first:], first + 1)]
+        title = f" · {self.title}" if self.title else ""
+        earlier = f" · {first:,} earlier ones are not shown" if first else ""
+        head = f"session {self._recorder.transcript.session_id}{title} · {len(turns):,} turns{earlier}"
+        return figure(paragraph(head), table(("turn", "status", "input", "output", "tokens"), rows))
 
     async def journal(self, *, after: str | None = None) -> AsyncIterator[Entry]:
         """The entries as the store holds them, of unknown types too, in order; `after` an entry's id, only later ones.
@@ -114,3 +131,14 @@ class LooksBack:
         """
         async for line in self._store.read(self._recorder.transcript.session_id, after=after):
             yield decode(line.data)
+
+
+def _row(turn: Turn) -> tuple[str, str, str | None, int | None]:
+    said = turn.output if turn.output is not None else turn.error or turn.partial
+    usage = turn.usage
+    return (
+        turn.status,
+        shortened(input_text(turn.input), _DISPLAYED_LENGTH),
+        None if said is None else shortened(said, _DISPLAYED_LENGTH),
+        usage.total if usage is not None and usage.total else None,
+    )

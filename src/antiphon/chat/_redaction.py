@@ -1,7 +1,7 @@
 """Redaction: a function of the caller's runs over every text of an entry before it is written.
 
-Ids, types, names of tools, media and numbers stay as they are; everything that a person, a model or a tool said
-goes through it, inside free JSON too.
+Ids, digests, types, names of tools and models, media and numbers stay as they are; everything that a person, a model
+or a tool said goes through it, inside free JSON too, keys and values.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from .._jsonable import Jsonable, encode, thaw
+from .._jsonable import NULL, Jsonable, encode, thaw
 from .._messages import Message, Reasoning, Text, ToolCall, ToolResult
-from ..journal._entries import Failure, KnownEntry
+from .._trace import LayerRow
+from ..journal._entries import Failure, KnownEntry, TurnCompleted
 
 Redact = Callable[[str], str]
 """Gives a text as it may be kept."""
@@ -23,6 +24,8 @@ E = TypeVar("E", bound=KnownEntry)
 _TEXTS = frozenset({"output", "partial", "reason", "comment", "preferred", "title", "text", "raw", "focus"})
 """Fields that hold what someone said."""
 
+_REASON = LayerRow.__struct_fields__.index("reason")
+
 
 def redacted(entry: E, redact: Redact) -> E:
     """The entry as it may be written."""
@@ -31,13 +34,15 @@ def redacted(entry: E, redact: Redact) -> E:
         for name in entry.__struct_fields__
         if getattr(entry, name) is not None
     }
+    if isinstance(entry, TurnCompleted):
+        changed["metadata_json"] = entry.metadata_json  # which model or function answered
     return msgspec.structs.replace(entry, **changed)
 
 
 def _value(name: str, value: Any, *, redact: Redact) -> Any:
     match value:
         case msgspec.Raw():
-            return msgspec.Raw(encode(_json(thaw(value), redact)))
+            return value if value == NULL else msgspec.Raw(encode(_free(name, thaw(value), redact=redact)))
         case str():
             return redact(value) if name in _TEXTS or name == "input" else value
         case tuple() if name == "input":
@@ -56,11 +61,32 @@ def _part(part: Any, redact: Redact) -> Any:
     return redacted(part, redact)  # type: ignore[type-var]
 
 
+def _free(name: str, value: Jsonable, *, redact: Redact) -> Jsonable:
+    match name:
+        case "trace_json":
+            rows = [
+                [redact(item) if n == _REASON and item else item for n, item in enumerate(row)]
+                for row in value["layers"]
+            ]
+            return value | {"layers": rows, "warnings": [redact(each) for each in value.get("warnings", ())]}
+        case "texts_json":
+            return {digest: redact(text) for digest, text in value.items()}
+        case "options_json":
+            return value | {key: redact(value[key]) for key in ("instructions",) if key in value}
+        case _:
+            return _json(value, redact)
+
+
 def _json(value: Jsonable, redact: Redact) -> Jsonable:
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, list):
         return [_json(item, redact) for item in value]
     if isinstance(value, dict):
-        return {key: _json(item, redact) for key, item in value.items()}
+        found: dict[str, Jsonable] = {}
+        for key, item in value.items():
+            kept = redact(key)
+            # Two keys may read the same now; neither value may be lost for it.
+            found[kept if kept not in found else f"{kept} ({len(found) + 1})"] = _json(item, redact)
+        return found
     return value

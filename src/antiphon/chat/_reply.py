@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
+from .._html import markdown
 from .._messages import Message
 from .._trace import Trace
 from .._usage import Usage
@@ -52,6 +53,10 @@ class Reply:
 
     def __str__(self) -> str:
         return self.text
+
+    def _repr_markdown_(self) -> str:
+        """The text as a notebook displays it: what in it would act on the page is only read."""
+        return markdown(self.text)
 
     @classmethod
     def of(cls, turn: Turn) -> Reply:

@@ -10,7 +10,7 @@ from .._jsonable import Jsonable, check
 from .._messages import Input, Message, StoredInput, stored_input
 from ..context import Shown
 from ..errors import Misuse, SessionBusy, SessionClosed
-from ..journal import ContextCleared, Entry, FeedbackRecorded, SessionRenamed
+from ..journal import ContextCleared, Entry, FeedbackRecorded, SessionRenamed, TurnAccepted
 from ..stores import Store
 from ..transcript import Transcript, Turn
 from ._derived import beside_journal
@@ -125,7 +125,8 @@ class Session(LooksBack):
             NotStorable, Misuse: if the input or an option cannot be used.
             Exception: what the context raises.
         """
-        said, given = stored_input(input), checked_options(options)
+        given = checked_options(options)
+        said = self._recorder.entry(TurnAccepted, turn_id="preview", input=stored_input(input)).input
         plan = self._planner.plan("preview", said, options=given, context=context)
         return await previewed(plan, self._recorder.transcript, scope=self.scope, derived=self._derived)
 
@@ -229,6 +230,7 @@ class Session(LooksBack):
 
         Raises:
             Misuse: if there is no such turn.
+            SessionNotFound: if this session was deleted.
             SessionExists, InvalidSessionId, StoreError: as for `Chat.create_session`.
         """
         entries = [entry async for entry in self.journal()]

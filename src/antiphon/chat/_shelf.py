@@ -9,13 +9,12 @@ from typing import Any
 from .._clock import Clock, written
 from .._ids import new_session_id
 from .._jsonable import NULL, Jsonable, freeze
-from .._messages import Message
 from ..errors import SessionClosed, SessionExists, SessionNotFound
-from ..journal import Entry, Origin, SessionCreated, StateChanged, heading
+from ..journal import Entry, Origin, SessionCreated, StateChanged, TurnAccepted, heading
 from ..journal._entries import KnownEntry
 from ..stores import ReadsUnchecked, Store
 from ..transcript import Transcript, replay, replay_unchecked
-from ._copying import forked, imported
+from ._copying import Told, forked, imported
 from ._planner import Planner
 from ._recorder import Recorder, begin
 from ._redaction import Redact, redacted
@@ -75,14 +74,17 @@ class Shelf:
     async def fork(self, entries: Sequence[Entry], of: Transcript, *, at: str | None, id: str | None) -> Session:
         """See `Session.fork`."""
         self.must_be_open()
-        last = at if at is not None else next((turn.id for turn in reversed(of.turns())), None)
-        origin = Origin(of.session_id, last)
-        scope = None if of.created is None else of.created.scope
-        created = self._created(id, scope=scope, title=of.title, origin=origin)
+        if not entries:
+            raise SessionNotFound(of.session_id, self.place)
+        turns = [entry.turn_id for entry in entries if isinstance(entry, TurnAccepted)]
+        origin = Origin(of.session_id, at if at is not None or not turns else turns[-1])
+        first = of.created
+        assert first is not None  # a transcript without its first entry is refused when it is read
+        created = self._created(id, scope=first.scope, title=of.title, metadata=first.metadata, origin=origin)
         return await self._begin(forked(entries, created.session_id, up_to=at, created=created))
 
     async def import_messages(
-        self, messages: Sequence[Message], *, id: str | None, scope: str | None, state: Mapping[str, Jsonable]
+        self, told: Told, *, id: str | None, scope: str | None, state: Mapping[str, Jsonable]
     ) -> tuple[Session, Sequence[str]]:
         """See `Chat.import_session`; gives also what could not be carried over."""
         created = self._created(id, scope=scope)
@@ -91,7 +93,7 @@ class Shelf:
         def entry(cls: Callable[..., Any], **fields: Any) -> Any:
             return cls(**heading(created.session_id, at), **fields)
 
-        turns, lost = imported(messages, entry)
+        turns, lost = imported(told, entry)
         frozen = {key: freeze(value, f"state {key!r}") for key, value in state.items()}
         kept = [entry(StateChanged, key=key, value_json=value) for key, value in frozen.items()]
         return await self._begin([created, *turns, *kept]), lost

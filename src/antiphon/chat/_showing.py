@@ -109,7 +109,7 @@ def view_of(plan: TurnPlan, transcript: Transcript, *, scope: str | None, servic
         query=input_text(said),
         deps=plan.deps,
         budget=plan.answers.budget,
-        metadata=plan.metadata,
+        metadata=plan.metadata if own is None else own.metadata,
         model=plan.answers.name,
         at="" if own is None else own.accepted_at,
         state={key: entry.value for key, entry in transcript.state.items()},

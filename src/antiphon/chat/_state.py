@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
+import json
 import logging
 from collections.abc import Callable
 
-from .._jsonable import Jsonable, freeze
+import msgspec
+
+from .._jsonable import Jsonable, freeze, thaw
 from ..journal import StateChanged
 from . import _events as events
 from ._listening import SessionEvents
@@ -25,6 +29,7 @@ class State:
         self._recorder = recorder
         self._events = listening
         self._subscribers: list[tuple[str, Subscriber]] = []
+        self._changing = asyncio.Lock()
 
     def get(self, key: str, default: Jsonable = None) -> Jsonable:
         """The value of `key`, decoded anew, or `default`."""
@@ -40,22 +45,27 @@ class State:
             NotStorable: if the value is not JSON.
             StoreError: if it could not be committed.
         """
-        kept = freeze(value, f"state {key!r}")
-        before = self._recorder.transcript.state.get(key)
-        if before is not None and before.value_json == kept:
-            return
-        await self._recorder.write(self._recorder.entry(StateChanged, key=key, value_json=kept))
-        old = None if before is None else before.value
+        entry = self._recorder.entry(StateChanged, key=key, value_json=freeze(value, f"state {key!r}"))
+        async with self._changing:  # who sets at the same time sees the other's value as the old one
+            before = self._recorder.transcript.state.get(key)
+            if before is not None and _canonical(before.value_json) == _canonical(entry.value_json):
+                return
+            await self._recorder.write(entry)
         for name, subscriber in list(self._subscribers):
             if name == key:
-                await _told(subscriber, self.get(key), old=old)
-        self._events.emit(events.StateChanged(key=key, value=self.get(key)))
+                await _told(subscriber, entry.value, old=None if before is None else before.value)
+        self._events.emit(events.StateChanged(key=key, value=entry.value))
 
     def subscribe(self, key: str, subscriber: Subscriber, /) -> Callable[[], None]:
         """Call `subscriber` with (new, old) whenever this process changes `key`; the function given back ends that."""
         each = (key, subscriber)
         self._subscribers.append(each)
         return lambda: self._subscribers.remove(each) if each in self._subscribers else None
+
+
+def _canonical(value: msgspec.Raw) -> str:
+    # Not compared as Python values: there 1 equals True.
+    return json.dumps(thaw(value), sort_keys=True)
 
 
 async def _told(subscriber: Subscriber, new: Jsonable, *, old: Jsonable) -> None:

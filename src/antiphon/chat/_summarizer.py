@@ -8,7 +8,7 @@ from typing import Any
 
 from .._messages import Message
 from ..context._budget import Budget, budget_for
-from ..context._summarizing import marked, pieces, summary_prompt
+from ..context._summarizing import marked, pieces, shortened, summary_prompt
 from ..context._view import Summarizer, summarizer_name
 from ..errors import SummaryFailed
 from ..models import HasWindow, Model, ModelRequest, Replied
@@ -58,7 +58,8 @@ async def _folded(model: Model, prompt: str, *, instructions: str) -> str:
     budget = budget_for(model.window if isinstance(model, HasWindow) else None)
     summary = ""
     for piece in pieces(prompt, limit=_room(budget, instructions), counter=budget.counter):
-        said = f"{marked(summary).text}\n\n{piece}" if summary else piece
+        so_far = marked(shortened(summary, limit=budget.reserve, counter=budget.counter)).text
+        said = f"{so_far}\n\n{piece}" if summary else piece
         summary = await _asked(model, said, instructions=instructions)
     return summary
 

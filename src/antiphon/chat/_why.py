@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from .._messages import Message, input_text
+from .._jsonable import encode
+from .._messages import Message
 from .._trace import Layer, Trace
 from ..context._assembly import digest
+from ..journal import TurnShown
 from ..transcript import Turn
 
 
@@ -37,10 +39,26 @@ class Kept(NamedTuple):
     Attributes:
         texts: system texts, by digest, from the journal.
         summaries: summaries, by digest, from beside it.
+        clearings: how many turns stood before each clearing of the context.
     """
 
     texts: Mapping[str, str]
     summaries: Mapping[str, str]
+    clearings: Sequence[int] = ()
+
+
+class _Said(NamedTuple):
+    """Where in the dialogue the words were said before a turn.
+
+    Attributes:
+        turns: numbers of the turns, from 1.
+        cleared: how many turns stood before the context was last cleared.
+        number: the number of each turn, by id.
+    """
+
+    turns: Sequence[int]
+    cleared: int
+    number: Mapping[str, int]
 
 
 def fates(words: str, turns: Sequence[Turn], *, kept: Kept) -> list[Fate]:
@@ -50,48 +68,54 @@ def fates(words: str, turns: Sequence[Turn], *, kept: Kept) -> list[Fate]:
     def holds(text: str) -> bool:
         return wanted in text.casefold()
 
-    said = {turn.id: n for n, turn in enumerate(turns) if any(holds(_text(message)) for message in turn.messages)}
+    number = {turn.id: n for n, turn in enumerate(turns, 1)}
+    said: list[int] = []
     found = []
-    for n, turn in enumerate(turns):
-        earlier = [turns[at] for at in said.values() if at < n and turns[at].status == "completed"]
-        found += [_fate(trace, turn, earlier=earlier, turns=turns, holds=holds, kept=kept) for trace in turn.traces]
+    for turn in turns:
+        cleared = max((at for at in kept.clearings if at < number[turn.id]), default=0)
+        before = _Said(list(said), cleared, number)
+        found += [_fate(trace, own, before=before, holds=holds, kept=kept) for trace, own in _calls(turn)]
+        if turn.status == "completed" and any(holds(_text(message)) for message in turn.messages):
+            said.append(number[turn.id])
     return found
 
 
+def _calls(turn: Turn) -> list[tuple[Trace, Sequence[Message]]]:
+    """Each call of a turn, and what had been said in the turn by then."""
+    shown = [at for at, entry in enumerate(turn.entries) if isinstance(entry, TurnShown)]
+    said = [Turn(turn.entries[:at], "running").messages for at in shown]
+    return list(zip(turn.traces, said, strict=True))
+
+
 def _text(message: Message) -> str:
-    return "\n".join([message.text, *(result.text for result in message.results)])
+    calls = [f"{call.name} {encode(call.arguments).decode()} {call.raw or ''}" for call in message.calls]
+    return "\n".join([message.text, *calls, *(result.text for result in message.results)])
 
 
-def _fate(
-    trace: Trace,
-    turn: Turn,
-    *,
-    earlier: Sequence[Turn],
-    turns: Sequence[Turn],
-    holds: Callable[[str], bool],
-    kept: Kept,
-) -> Fate:
+def _fate(trace: Trace, own: Sequence[Message], *, before: _Said, holds: Callable[[str], bool], kept: Kept) -> Fate:
     for layer in trace.layers:
         text = kept.texts.get(layer.digest or "") or kept.summaries.get(layer.digest or "") or ""
         if text and holds(text):
             status = "included" if layer.status in ("included", "compacted") else layer.status
             return _made(trace, layer, status=status, reason=f"the words stand in {layer.id}")
-    if holds(input_text(turn.input)):
+    if holds(_text(own[0])):
         return _made(trace, _layer(trace, "input"), status="included", reason="said here")
-    if earlier:
-        return _in_history(trace, earlier, turns=turns, kept=kept)
-    return Fate(turn.id, trace.call, "", "absent", "nothing that was shown, as far as it is kept, holds the words", 0)
+    if any(holds(_text(message)) for message in own[1:]):
+        return _made(trace, _layer(trace, "turn"), status="included", reason="said in this turn")
+    if before.turns:
+        return _in_history(trace, before, kept=kept)
+    nowhere = "nothing that was shown, as far as it is kept, holds the words"
+    return Fate(trace.turn_id, trace.call, "", "absent", nowhere, 0)
 
 
-def _in_history(trace: Trace, earlier: Sequence[Turn], *, turns: Sequence[Turn], kept: Kept) -> Fate:
-    history = _layer(trace, "history")
-    number = {turn.id: n + 1 for n, turn in enumerate(turns)}
-    first = number.get(history.since or "", 1) if history is not None else 1
-    shown = [turn for turn in earlier if number[turn.id] >= first]
-    if shown:
-        return _made(trace, history, status="included", reason=f"said in turn {number[shown[-1].id]}, shown in full")
+def _in_history(trace: Trace, before: _Said, *, kept: Kept) -> Fate:
+    history, where = _layer(trace, "history"), f"said in turn {before.turns[-1]}"
+    if before.turns[-1] <= before.cleared:
+        return _made(trace, history, status="dropped", reason=f"{where}, before the context was cleared")
+    first = before.number.get(history.since or "", 1) if history is not None else 1
+    if before.turns[-1] >= first and history is not None and history.tokens:
+        return _made(trace, history, status="included", reason=f"{where}, shown in full")
     summary = _layer(trace, "summary")
-    where = f"said in turn {number[earlier[-1].id]}"
     if summary is None or summary.status == "failed":
         return _made(trace, history, status="dropped", reason=f"{where}, which was left out")
     if summary.digest not in kept.summaries:

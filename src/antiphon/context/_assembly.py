@@ -38,6 +38,10 @@ class Shown:
         """Names of the offered tools, in order."""
         return self.trace.tools
 
+    def _repr_html_(self) -> str:
+        """Its trace, as a notebook displays it."""
+        return self.trace._repr_html_()
+
 
 @dataclass(frozen=True, slots=True)
 class Call:

@@ -6,10 +6,13 @@ The wording here is written for models: it may change in any version and is not 
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
+
+import msgspec
 
 from .._jsonable import encode
 from .._messages import Message, Reasoning, Text, ToolCall, ToolResult
@@ -56,8 +59,8 @@ class Summary:
     def from_bytes(cls, kept: bytes | None) -> Summary | None:
         """Read what `to_bytes` gave; anything else reads as absent, for a summary can be written again."""
         try:
-            return None if kept is None else cls(**json.loads(kept))
-        except (ValueError, TypeError):
+            return None if kept is None else msgspec.convert(json.loads(kept), cls)
+        except (ValueError, msgspec.ValidationError):
             return None
 
 
@@ -97,8 +100,8 @@ class Summaries:
             self._here[view.session_id] = (key, summary)
             return
         await view.derived.put(key, summary.to_bytes())
-        written = listed(await view.derived.get(LIST))
-        await view.derived.put(LIST, encode([*written, key]))
+        others = [name for name in listed(await view.derived.get(LIST)) if name != key]
+        await view.derived.put(LIST, encode([*others, key]))
 
 
 LIST = "summaries"
@@ -115,8 +118,12 @@ def listed(kept: bytes | None) -> list[str]:
 
 
 def key_of(turns: Sequence[Turn], *, instructions: str | None, summarizer: str, way: str) -> str:
-    """Name the summary of these turns: other turns, other instructions or another summarizer give another one."""
-    return "summary:" + encode([[turn.id for turn in turns], instructions, summarizer, way]).decode()
+    """Name the summary of these turns: other turns, other instructions or another summarizer give another one.
+
+    A turn is told by its first entry: ids of turns that were sent under a key come again in other stores.
+    """
+    covered = encode([[turn.entries[0].id for turn in turns], instructions, summarizer, way])
+    return "summary:" + hashlib.sha256(covered).hexdigest()
 
 
 def summary_prompt(messages: Sequence[Message]) -> str:
@@ -153,15 +160,27 @@ def pieces(text: str, *, limit: int, counter: TokenCounter) -> list[str]:
 
     A summary of a summary loses little; a request that the summarizer refuses loses everything.
     """
-    found: list[str] = []
+    packs: list[list[str]] = []
+    room = 0
     for paragraph in text.split("\n\n"):
         short = shortened(paragraph, limit=limit, counter=counter)
-        joined = f"{found[-1]}\n\n{short}" if found else short
-        if found and counter(joined) <= limit:
-            found[-1] = joined
-        else:
-            found.append(short)
-    return found
+        cost = counter(short) + 1
+        if not packs or cost > room:
+            packs.append([])
+            room = limit
+        packs[-1].append(short)
+        room -= cost
+    return [piece for pack in packs for piece in _within(pack, limit=limit, counter=counter)]
+
+
+def _within(paragraphs: Sequence[str], *, limit: int, counter: TokenCounter) -> list[str]:
+    # Each was counted alone, once; joined they may cost a little more.
+    joined = "\n\n".join(paragraphs)
+    if len(paragraphs) == 1 or counter(joined) <= limit:
+        return [joined]
+    half = len(paragraphs) // 2
+    first = _within(paragraphs[:half], limit=limit, counter=counter)
+    return first + _within(paragraphs[half:], limit=limit, counter=counter)
 
 
 def shortened(text: str, *, limit: int, counter: TokenCounter) -> str:

@@ -51,7 +51,7 @@ class Transcript:
         lines: how many entries were applied.
         state: the session's state, by key, as frozen JSON.
         kept_texts: digests of the layer texts that the journal holds.
-        cleared: how many turns stood before the context was last cleared.
+        clearings: how many turns stood before each clearing of the context.
     """
 
     def __init__(self, session_id: str) -> None:
@@ -62,7 +62,7 @@ class Transcript:
         self.lines = 0
         self.state: dict[str, StateChanged] = {}
         self.kept_texts: set[str] = set()
-        self.cleared = 0
+        self.clearings: list[int] = []
         self._records: dict[str, _Record] = {}
         self._turns: list[Turn] = []
         self._unread: list[_Record] = []
@@ -133,7 +133,7 @@ class Transcript:
         elif isinstance(entry, StateChanged):
             self.state[entry.key] = entry
         elif isinstance(entry, ContextCleared):
-            self.cleared = len(self._records)
+            self.clearings.append(len(self._records))
 
     def state_of(self, turn_id: str) -> TurnState:
         """Where a turn stands; an unknown one is absent."""
@@ -160,6 +160,11 @@ class Transcript:
         # A turn without outcome reads as running, interrupted or waiting, by who asks.
         self._unread = [record for record in self._unread if not record.state.over]
         return tuple(self._turns)
+
+    @property
+    def cleared(self) -> int:
+        """How many turns stood before the context was last cleared."""
+        return self.clearings[-1] if self.clearings else 0
 
     @property
     def turn_count(self) -> int:
