@@ -1,4 +1,4 @@
-"""Writes the generated pages: docs/journal.md and docs/errors.md.
+"""Writes the generated files: docs/journal.md and docs/errors.md, and by tools/blocking.py the blocking facade.
 
 What a person writes stands in tools/pages; what the source already says is put in where `{{…}}` stands there.
 `tests/docs` fails when a page in docs/ is not what this program gives.
@@ -18,6 +18,7 @@ from antiphon._usage import Usage
 from antiphon.journal import Failure, Origin, _entries
 from antiphon.journal._entries import COMMUTING, TYPES, VERSION
 from antiphon.journal._lifecycle import _DECISIONS, CALLS, PHASES
+from tools import blocking
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("journal.md", "errors.md")
@@ -258,8 +259,8 @@ def sentence(cls: type[errors.AntiphonError]) -> str:
 
 
 def main() -> None:
-    """Write every page."""
-    for path, text in pages().items():
+    """Write every page, and the facade."""
+    for path, text in [*pages().items(), (blocking.PATH, blocking.generated())]:
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
 

@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 
 import msgspec
 
+from ._html import COLORS, Segment, bar, figure, paragraph, table
 from ._jsonable import Jsonable, encode, thaw_object
 from .errors import CorruptJournal
 
@@ -296,6 +297,31 @@ class Trace:
 
     def __str__(self) -> str:
         return "\n".join(_table(self))
+
+    def _repr_html_(self) -> str:
+        """The trace as a notebook displays it: a bar over the window, and the table."""
+        sent = self.totals
+        sizes = {place: sent[place] for place in ("system", "tools", "history", "input")}
+        sizes |= {"reserve": self.reserve, "margin": self.margin, "free": self.headroom}
+        segments = [Segment(name, size, COLORS.get(name, "none")) for name, size in sizes.items()]
+        rows = [
+            (
+                layer.id,
+                layer.where,
+                layer.status,
+                layer.tokens,
+                layer.original_tokens if layer.original_tokens != layer.tokens else None,
+                layer.reason,
+            )
+            for layer in self.layers
+        ]
+        return figure(
+            paragraph(f"turn {self.turn_id}, call {self.call} · {self.model}"),
+            bar(segments, whole=self.window),
+            paragraph(_account(self)),
+            table(("layer", "where", "status", "tokens", "was", "why"), rows),
+            *(paragraph(f"warning: {warning}") for warning in self.warnings),
+        )
 
 
 def _table(trace: Trace) -> list[str]:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from antiphon.journal._entries import TYPES
+from tools import blocking
 from tools.generate import ROOT, named_in, pages
 
 
@@ -27,3 +28,9 @@ def test_nothing_is_left_to_fill_in() -> None:
     """Every placeholder of a page is filled."""
     for path, text in pages().items():
         assert "{{" not in text, path
+
+
+def test_facade_is_what_the_async_classes_say() -> None:
+    """The blocking facade is what its generator makes of the async classes."""
+    kept = blocking.PATH.read_text(encoding="utf-8") if blocking.PATH.is_file() else ""
+    assert kept == blocking.generated(), "src/antiphon/blocking.py is not what the source says: run ./dev generate"
