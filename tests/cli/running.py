@@ -11,7 +11,10 @@ from click.testing import CliRunner
 
 from antiphon.cli import main
 
-UNSET = ("ANTIPHON_STORE", "ANTIPHON_MODEL", "ANTIPHON_MODELS", "ANTIPHON_DEBUG", "XDG_DATA_HOME", "NO_COLOR")
+UNSET = (
+    *("ANTIPHON_STORE", "ANTIPHON_MODEL", "ANTIPHON_MODELS", "ANTIPHON_SYSTEM", "ANTIPHON_DEBUG"),
+    *("XDG_CONFIG_HOME", "XDG_DATA_HOME", "NO_COLOR"),
+)
 
 AS_INSTALLED = "import sys; from antiphon.cli import main; sys.exit(main())"
 """What the installed command does."""
@@ -41,7 +44,8 @@ class Terminal:
     def __init__(self, home: Path) -> None:
         self.home = home
         self.store = home / "chats"
-        self.env: dict[str, str] = {"HOME": str(home), "ANTIPHON_STORE": str(self.store)}
+        # Where Ollama is said to be, this machine is not asked whether it runs one.
+        self.env: dict[str, str] = {"HOME": str(home), "ANTIPHON_STORE": str(self.store), "OLLAMA_HOST": "nowhere"}
 
     def run(self, *args: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> Ran:
         """Run the command in this process."""

@@ -1,6 +1,7 @@
 """`sessions`, `show`, `trace`, `check`, `models`: what is kept, read back."""
 
 import json
+import re
 
 import pytest
 
@@ -74,7 +75,7 @@ def test_the_trace_of_the_last_call_is_shown(terminal: Terminal) -> None:
     session = terminal.ask("One", "-s", "Be kind.")
     terminal.ask("Two", "-c")
     last = terminal.run("trace").out
-    assert "call 1 · echo:" in last
+    assert re.match(r"turn 2 \([0-9a-f-]{36}\), call 1 · echo:\n", last)
     assert "instructions" in last
     turns = json.loads(terminal.run("show", "--json").out)
     assert terminal.run("trace", session, "2").out == last
@@ -87,6 +88,7 @@ def test_a_trace_as_json_sums_up(terminal: Terminal) -> None:
     terminal.ask("One")
     told = json.loads(terminal.run("trace", "--json").out)
     assert sum(layer["tokens"] for layer in told["layers"]) == told["totals"]["total"]
+    assert told["number"] == 1
 
 
 @pytest.mark.parametrize("args", [("3",), ("0",), ("nope",), ("1", "--call", "9")])

@@ -2,10 +2,11 @@
 
 import unicodedata
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.cli._shown_text import cells, cut, one_line, visible
+from antiphon.cli._shown_text import cells, cut, one_line, visible, wrapped
 
 ACTING = [
     *(chr(code) for code in [*range(0x20), *range(0x7F, 0xA0)] if chr(code) not in "\n\t"),
@@ -61,3 +62,33 @@ def test_a_cut_line_fits(text: str, room: int) -> None:
 def test_wide_and_combining_characters_are_measured() -> None:
     """Wide characters take two cells, combining ones none."""
     assert [cells(each) for each in ("abc", "日本", "e\u0301", "")] == [3, 4, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("", [""]),
+        ("one two", ["one two"]),
+        ("one two three four", ["one two", "three four"]),
+        ("abcdefghijklmnop", ["abcdefghij", "klmnop"]),
+        ("ab abcdefghijklmnop", ["ab", "abcdefghij", "klmnop"]),
+        ("    abcdefghijk", ["    abcdef", "ghijk"]),
+        ("日本語日本語", ["日本語日本", "語"]),
+        ("a\n\nb\n", ["a", "", "b", ""]),
+        ("a\tb", ["a       b"]),
+    ],
+)
+def test_lines_are_broken_between_words(text: str, lines: list[str]) -> None:
+    """A text is broken into lines of ten cells, between words where there are any; its own breaks stay."""
+    assert wrapped(text, 10) == lines
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_lines_break_alike_however_text_comes(size: int) -> None:
+    """A text that comes in pieces is broken as it would be in one."""
+    text = "The keeper lit the lamp, and wrote one line.\n  Then the keeper slept.\n"
+    found, unfinished = [], ""
+    for start in range(0, len(text), size):
+        *whole, unfinished = wrapped(unfinished + text[start : start + size], 12)
+        found += whole
+    assert [*found, unfinished] == wrapped(text, 12)

@@ -11,7 +11,7 @@ import pytest
 
 from antiphon import Chat
 from antiphon._messages import Message
-from antiphon.cli._live_reply import followed
+from antiphon.cli._live_reply import as_text, followed
 from antiphon.cli._model_choice import embedded_model_is_here
 from antiphon.cli._screen import Screen
 from antiphon.models import ModelEvent, Replied, Retry, TextPiece
@@ -38,7 +38,7 @@ async def shown(steps: list[ModelEvent]) -> tuple[str, str]:
     out, err = io.StringIO(), io.StringIO()
     async with Chat(ScriptedModel([steps])) as chat:
         session = await chat.create_session()
-        await followed(session.send("Hi"), Screen(out), beside=Screen(err), heading="heading")
+        await followed(session.send("Hi"), as_text(Screen(out), beside=Screen(err), heading="heading"))
     return out.getvalue(), err.getvalue()
 
 

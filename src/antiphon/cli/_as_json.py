@@ -9,7 +9,8 @@ from typing import Any
 from .._messages import Message, StoredInput, one_result_each
 from .._trace import Trace
 from .._usage import Usage
-from ..chat import Reply, SessionSummary
+from ..chat import Fate, Reply, SessionSummary
+from ..context import Shown
 from ..journal import FeedbackRecorded
 from ..transcript import Turn
 
@@ -92,10 +93,33 @@ def _feedback_json(given: FeedbackRecorded) -> Json:
     }
 
 
-def trace_json(trace: Trace) -> Json:
-    """What one model call was shown: totals, and a row for each piece."""
+def fate_json(fate: Fate, *, number: int) -> Json:
+    """What became of some words in one model call."""
+    return {
+        "turn": fate.turn_id,
+        "number": number,
+        "call": fate.call,
+        "layer": fate.layer,
+        "status": fate.status,
+        "reason": fate.reason,
+        "tokens": fate.tokens,
+    }
+
+
+def shown_json(shown: Shown, *, texts: bool) -> Json:
+    """What a model call would be shown."""
+    found = {"trace": trace_json(shown.trace, number=None)}
+    if not texts:
+        return found
+    messages = [each.to_json() for message in shown.messages for each in one_result_each(message)]
+    return found | {"system": shown.system, "messages": messages}
+
+
+def trace_json(trace: Trace, *, number: int | None) -> Json:
+    """What one model call was shown: totals, and a row for each piece; `number` is the turn's."""
     return {
         "turn": trace.turn_id,
+        "number": number,
         "call": trace.call,
         "model": trace.model,
         "window": trace.window,

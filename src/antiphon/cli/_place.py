@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import shlex
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,12 +16,10 @@ import click
 
 from ..chat import Chat, Session
 from ..stores import FileStore
+from ._configuration import NOTHING, PROJECT, Configuration, configuration, project_folder
 from ._endings import Refused
 
 P = ParamSpec("P")
-
-PROJECT = ".antiphon"
-"""A folder of this name keeps a project's sessions, in `chats`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +29,14 @@ class Place:
     Attributes:
         folder: where they are.
         scope: only those of this owner; None means all.
+        configured: what the configuration says.
+        again: the options that mean this place, to be written behind another command; empty where none was given.
     """
 
     folder: Path
     scope: str | None = None
+    configured: Configuration = NOTHING
+    again: str = ""
 
     @property
     def shown(self) -> str:
@@ -89,21 +92,24 @@ class Place:
         return await chat.open_session(session_id or await self.last(chat), scope=self.scope)
 
 
-def folder_of_chats(given: str | None, *, environ: Mapping[str, str], here: Path) -> Path:
+def folder_of_chats(
+    given: str | None, *, environ: Mapping[str, str], here: Path, configured: Configuration = NOTHING
+) -> Path:
     """Decide where sessions live.
 
     Args:
         given: what `--store` says; it decides alone.
         environ: `ANTIPHON_STORE` decides next.
-        here: then the nearest `.antiphon` folder, here or above; then the user's own data directory.
+        here: then the nearest `.antiphon` folder, here or above, and what its configuration says.
+        configured: then the user's own configuration; then the user's own data directory.
     """
     chosen = given or environ.get("ANTIPHON_STORE")
     if chosen:
         return Path(chosen).expanduser()
-    for folder in (here, *here.parents):
-        if (folder / PROJECT).is_dir():
-            return folder / PROJECT / "chats"
-    return _data_directory(environ) / "antiphon" / "chats"
+    project, said = project_folder(here), configured.store
+    if project is not None and (said is None or said.file.parent != project):
+        return project / "chats"
+    return _data_directory(environ) / "antiphon" / "chats" if said is None else Path(said.value)
 
 
 def _data_directory(environ: Mapping[str, str]) -> Path:
@@ -130,10 +136,16 @@ def at_a_place(command: Callable[Concatenate[Place, P], int]) -> Callable[P, int
     @click.option("--scope", metavar="OWNER", help="Only sessions of this owner.")
     @functools.wraps(command)
     def placed(*args: P.args, **options: P.kwargs) -> int:
-        store, scope = options.pop("store", None), options.pop("scope", None)
-        folder = folder_of_chats(
-            None if store is None else str(store), environ=os.environ, here=Path(os.path.abspath(os.curdir))
-        )
-        return command(Place(folder, None if scope is None else str(scope)), *args, **options)
+        store, scope = _text(options.pop("store", None)), _text(options.pop("scope", None))
+        here = Path(os.path.abspath(os.curdir))
+        configured = configuration(environ=os.environ, here=here)
+        folder = folder_of_chats(store, environ=os.environ, here=here, configured=configured)
+        given = {"--store": store, "--scope": scope}
+        again = "".join(f" {name} {shlex.quote(value)}" for name, value in given.items() if value)
+        return command(Place(folder, scope, configured, again), *args, **options)
 
     return placed
+
+
+def _text(given: object) -> str | None:
+    return None if given is None else str(given)

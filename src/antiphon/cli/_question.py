@@ -8,11 +8,11 @@ from typing import IO
 from ._endings import Refused
 
 
-def question(prompt: str | None) -> str:
+def question(prompt: str | None, *, needed: bool = True) -> str:
     """Put together what came through standard input and the prompt: the text, a blank line, the prompt.
 
     Raises:
-        Refused: if there is neither, or one of them is not UTF-8.
+        Refused: if there is neither and words are needed, or one of them is not UTF-8.
     """
     said = (prompt or "").strip("\n")
     try:
@@ -20,7 +20,7 @@ def question(prompt: str | None) -> str:
     except UnicodeEncodeError:
         raise Refused("the prompt is not UTF-8, and nothing else can be kept; convert it") from None
     piped = _piped(sys.stdin)
-    if not said.strip() and not piped.strip():
+    if needed and not said.strip() and not piped.strip():
         raise Refused('there is nothing to ask: say it, as in `antiphon ask "Why is the sky blue?"`, or pipe it in')
     return "\n\n".join(text for text in (piped, said) if text.strip())
 

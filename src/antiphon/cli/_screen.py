@@ -23,6 +23,16 @@ class Ink(NamedTuple):
 Words = str | Ink
 
 
+def text_of(words: Words) -> str:
+    """Give words without their style."""
+    return words.text if isinstance(words, Ink) else words
+
+
+def again(words: Words, text: str) -> Words:
+    """Give another text in the same style."""
+    return Ink(text, words.style) if isinstance(words, Ink) else text
+
+
 class Screen:
     """One stream to write to.
 
@@ -63,9 +73,14 @@ class Screen:
         """Write a value as JSON in ASCII: on a terminal indented, else on one line."""
         self._write(json.dumps(value, indent=2 if self.is_terminal else None) + "\n")
 
-    def sentence(self, text: str) -> None:
+    def json_line(self, value: Any) -> None:
+        """Write a value as JSON in ASCII on one line."""
+        self._write(json.dumps(value) + "\n")
+
+    def sentence(self, text: str, *, style: str | None = None) -> None:
         """Write a sentence as one line."""
-        self._write(one_line(text) + "\n")
+        said = one_line(text)
+        self.line(said if style is None else Ink(said, style))
 
     def _inked(self, words: Words) -> str:
         if isinstance(words, str):

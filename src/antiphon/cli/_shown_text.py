@@ -59,3 +59,28 @@ def cut(text: str, room: int) -> str:
             break
         taken += character
     return f"{taken}…" if room > 0 else ""
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Break a text into lines of at most so many cells, at spaces where there are any; tabs become spaces."""
+    lines: list[str] = []
+    for line in text.split("\n"):
+        rest = line.expandtabs()
+        while cells(rest) > width:
+            at = _break(rest, width)
+            lines.append(rest[:at].rstrip(" "))
+            rest = rest[at:].removeprefix(" ")
+        lines.append(rest)
+    return lines
+
+
+def _break(line: str, width: int) -> int:
+    left, at, words = width, 0, False
+    for position, character in enumerate(line):
+        if character == " " and words:
+            at = position
+        words = words or character != " "
+        left -= _cells_of(character)
+        if left < 0:
+            return at or max(position, 1)
+    return len(line)

@@ -20,10 +20,14 @@ class Subcommand(NamedTuple):
 
 SUBCOMMANDS: Mapping[str, Subcommand] = {
     "demo": Subcommand("demo", "See it work: talk, kill -9, reopen, nothing lost. No key, no network."),
+    "chat": Subcommand("chat", "Talk with a model; a line typed while it answers steers it."),
     "ask": Subcommand("ask", "Ask a model; what is said is kept in a session."),
     "sessions": Subcommand("sessions", "List the sessions, last changed first."),
     "show": Subcommand("show", "Show what was said in a session."),
     "trace": Subcommand("trace", "Show what a model was shown, piece by piece."),
+    "why": Subcommand("why", "Show where words were in every model call, and where they got lost."),
+    "preview": Subcommand("preview", "Show what a model would be shown, without asking it."),
+    "fork": Subcommand("fork", "Begin another session with the turns of one."),
     "check": Subcommand("check", "Read sessions wholly and say what is damaged."),
     "delete": Subcommand("delete", "Erase a session for good."),
     "models": Subcommand("models", "List the models that can be used here, or get one."),

@@ -161,4 +161,4 @@ def _conclude(telling: Telling, *, seconds: float) -> None:
         telling.line(f"{len(telling.broken)} claims did NOT hold, in {seconds:.0f} s.", style="red")
         return
     telling.line(f"All {telling.held} claims held, in {seconds:.0f} s.", style="green")
-    telling.line('Now yours: antiphon ask "…", antiphon ask -c "…", antiphon show, antiphon trace')
+    telling.line('Now yours: antiphon chat, antiphon ask "…", antiphon show, antiphon trace, antiphon why')

@@ -28,7 +28,7 @@ def command(context: click.Context, *, as_json: bool) -> int:
         output().json([{"name": "echo:", "here": True}, *map(_json, files)])
         return 0
     rows: list[list[Words]] = [["echo:", "", "", Ink(_ECHO, "dim")], *map(_row, files)]
-    write_table(output(), ["model", "size", "licence", "where"], rows=rows, whole=True)
+    write_table(output(), ["model", "size", "licence", "where"], rows=rows, last="whole")
     if not engine_is_here() and files:
         errors().sentence(f"models in files run in this process, which {_NEEDS_ENGINE}")
     return 0
