@@ -11,7 +11,24 @@ from antiphon.errors import ModelError, TurnFailed, UnknownModel
 from tests.cli.running import AS_INSTALLED, Terminal
 
 OF_ONE_SESSION = (["show"], ["trace"], ["check"], ["delete", "--yes"])
-BAD_IDS = ("../x", "/abs", "a/b", "a\\b", ".", "..", "a" * 129, "-a", ".a", "a.", "a ", "con", "aux.txt", "a:b", "A")
+BAD_IDS = (
+    "",
+    "../x",
+    "/abs",
+    "a/b",
+    "a\\b",
+    ".",
+    "..",
+    "a" * 129,
+    "-a",
+    ".a",
+    "a.",
+    "a ",
+    "con",
+    "aux.txt",
+    "a:b",
+    "A",
+)
 
 
 @pytest.mark.parametrize("args", OF_ONE_SESSION)
@@ -149,3 +166,9 @@ def test_deleting_says_what_was_erased(terminal: Terminal, damaged: bool) -> Non
     ran = terminal.run("delete", "a", "--yes")
     assert (ran.code, ran.out) == (0, "erased from ~/chats: a.jsonl\n")
     assert not terminal.journal("a").exists()
+
+
+def test_an_empty_store_is_refused(terminal: Terminal) -> None:
+    """An unset variable in the place of the store is refused, and never the store of somebody else's choice."""
+    ran = terminal.run("ask", "-m", "echo:", "--store", "", "hi")
+    assert ran.refusal == "--store names no folder; give one, or leave it out"

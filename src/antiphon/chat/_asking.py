@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator
+from typing import get_args
 
 from .._messages import check_part
 from ..context._assembly import Shown
 from ..errors import MalformedReply, NotStorable
 from ..journal import ModelReplied, heading
-from ..models._events import ModelEvent, ReasoningPiece, Replied, Retry, TextPiece
+from ..models._events import FinishReason, ModelEvent, ReasoningPiece, Replied, Retry, TextPiece
 from ..models._model import Model
 from ..models._request import ModelRequest
 from ..transcript import Transcript
@@ -18,20 +20,18 @@ from ._log import EventLog
 from ._plan import TurnPlan
 from ._responder import Responding, TurnRequest, closing
 
+_logger = logging.getLogger("antiphon")
+
 
 class Asking:
-    """The model calls of one turn.
-
-    Attributes:
-        said: text of the running call so far: what is kept as partial if it ends here.
-    """
+    """The model calls of one turn."""
 
     def __init__(self, plan: TurnPlan, log: EventLog, *, transcript: Transcript) -> None:
         self._plan = plan
         self._log = log
         self._transcript = transcript
         self._session_id = transcript.session_id
-        self.said = ""
+        self._pieces: list[str] = []
 
     async def ask(self, shown: Shown) -> Replied:
         """Make one call and read it to its end.
@@ -39,14 +39,25 @@ class Asking:
         Raises:
             ModelError: as the model raised it; MalformedReply if the stream ended without a reply.
         """
-        self.said = ""
+        self._pieces = []
         model = self._model(shown)
         request = ModelRequest(shown.messages, system=shown.system)
-        async with closing(model.stream(request)) as stream:
-            reply = await self._read(stream)
+        reply: Replied | None = None
+        try:
+            async with closing(model.stream(request)) as stream:
+                reply = await self._read(stream)
+        except Exception:  # isolates: model, responder
+            if reply is None:
+                raise
+            _logger.exception("model %s raised after its reply", model.name)
         if reply is None:
             raise MalformedReply(model.name, "the stream ended without a reply")
         return self._checked(reply, model.name)
+
+    @property
+    def said(self) -> str:
+        """Text of the running call so far: what is kept as partial if it ends here."""
+        return "".join(self._pieces)
 
     def _model(self, shown: Shown) -> Model:
         answers = self._plan.answers
@@ -70,12 +81,12 @@ class Asking:
     async def _read(self, stream: AsyncIterator[ModelEvent]) -> Replied | None:
         async for event in stream:
             if isinstance(event, TextPiece):
-                self.said += event.text
+                self._pieces.append(event.text)
                 self._log.emit(TextDelta(event.text))
             elif isinstance(event, ReasoningPiece):
                 self._log.emit(ReasoningDelta(event.text))
             elif isinstance(event, Retry):
-                self.said = ""
+                self._pieces = []
                 self._log.emit(Retrying(attempt=event.attempt, delay=event.delay, reason=event.reason))
             elif isinstance(event, Replied):
                 return event
@@ -84,6 +95,8 @@ class Asking:
     def _checked(self, reply: Replied, model: str) -> Replied:
         if reply.message.role != "assistant":
             raise MalformedReply(model, f"its message has the role {reply.message.role!r}")
+        if reply.finish not in get_args(FinishReason):
+            raise MalformedReply(model, f"it ended for the reason {reply.finish!r}")
         ids = [call.id for call in reply.message.calls]
         if "" in ids or len(set(ids)) < len(ids):
             raise MalformedReply(model, "two of its calls have one id, or one has none")
@@ -93,9 +106,9 @@ class Asking:
             readable_line(self._as_entry(reply))
         except NotStorable as error:
             raise MalformedReply(model, str(error)) from None
-        if not self.said and reply.message.text:
+        if not self._pieces and reply.message.text:
             self._log.emit(TextDelta(reply.message.text))
-        self.said = reply.message.text
+        self._pieces = [reply.message.text]
         return reply
 
     def _as_entry(self, reply: Replied) -> ModelReplied:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from .._jsonable import NULL, freeze
 from .._messages import Input, stored_input
 from ..context import Shown
-from ..errors import AntiphonError, JournalMoved, StoreError, TurnOver
+from ..errors import AntiphonError, JournalMoved, Misuse, StoreError, TurnOver
 from ..journal._entries import ModelReplied, TurnAccepted, TurnSteered
 from ..transcript._turn import Turn
 from . import _events as events
@@ -214,7 +214,8 @@ class Driver:
         try:
             found = await work
         except asyncio.CancelledError:
-            _forgive()
+            if not _forgiven():
+                raise Misuse("what answers the turn was canceled by something of its own") from None
             self._stop = self.stopped or Stopped(SHUT_DOWN)
             return self._stop
         finally:
@@ -226,7 +227,7 @@ class Driver:
         try:
             await commit
         except asyncio.CancelledError:
-            _forgive()
+            _forgiven()
             self.stop(SHUT_DOWN)
 
     def _of_this_turn(self, error: Exception) -> Exception:
@@ -235,11 +236,13 @@ class Driver:
         return error
 
 
-def _forgive() -> None:
-    # The cancellation was heard and becomes the turn's outcome; left standing it would break timeouts around it.
+def _forgiven() -> bool:
+    """Whether this task was canceled, which is now heard: left standing it would break timeouts around it."""
     task = asyncio.current_task()
-    if task is not None:
-        task.uncancel()
+    if task is None or task.cancelling() == 0:
+        return False
+    task.uncancel()
+    return True
 
 
 def _abandon(work: Awaitable[Any]) -> None:

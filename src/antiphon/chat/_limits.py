@@ -10,6 +10,7 @@ from .._jsonable import Jsonable, freeze, thaw
 from .._usage import Usage
 from ..errors import Misuse
 from ..models._model import Model
+from ._lines import joined
 
 WhenBusy = Literal["raise", "wait", "steer"]
 
@@ -102,6 +103,8 @@ def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
             raise Misuse(f"{name} is a {type(value).__name__}", f"give a {_KINDS[name].__name__}")
     if given.get("when_busy", "raise") not in ("raise", "wait", "steer"):
         raise Misuse(f"when_busy={given['when_busy']!r} is not known", "use 'raise', 'wait' or 'steer'")
+    if "key" in given:
+        given["key"] = joined(given["key"])
     if "metadata" in given:
         given["metadata"] = thaw(freeze(dict(given["metadata"]), "metadata"))
     return given

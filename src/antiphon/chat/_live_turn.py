@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from .._messages import Input
-from ..errors import AntiphonError
+from ..errors import AntiphonError, Misuse
 from ._events import Event, TextDelta
 from ._reply import Reply
 from ._run import Run
@@ -64,7 +64,15 @@ class LiveTurn:
         await self._run.steer(input)
 
     async def cancel(self, reason: str | None = None) -> None:
-        """Cancel the turn and wait until that is committed; a turn that has ended stays as it is."""
+        """Cancel the turn and wait until that is committed; a turn that has ended stays as it is.
+
+        Code that ignores its cancellation is waited for: Python has no way to end it.
+
+        Raises:
+            Misuse: if the reason is no text.
+        """
+        if reason is not None and not isinstance(reason, str):
+            raise Misuse(f"the reason is a {type(reason).__name__}", "give text, or nothing")
         await self._run.cancel(reason)
 
     def events(self, *, after: int = 0) -> AsyncIterator[Event]:

@@ -21,6 +21,7 @@ from ..journal._entries import (
 )
 from ._effects import Answered, Ask, Broken, Built, Done, Finish, Loop, MoreSteering, Show, Stopped, Write, perform
 from ._limits import Limits
+from ._sentences import sentence_of
 
 NOT_OFFERED = "not run: no tool of this name is offered"
 NOT_RUN = "not run: the turn has reached its limit"
@@ -144,7 +145,7 @@ def _end_without_reply(turning: Turning, why: Broken | Stopped) -> Loop[Ended]:
     fields: dict[str, Any] = {"turn_id": turning.turn_id, "partial": why.partial or None}
     if isinstance(why, Stopped):
         return (yield from _commit(turning.entry(TurnCanceled, reason=why.reason, **fields)))
-    failure = Failure(type(why.error).__name__, str(why.error))
+    failure = Failure(type(why.error).__name__, sentence_of(why.error))
     return (yield from _commit(turning.entry(TurnFailed, error=failure, **fields), why.error))
 
 

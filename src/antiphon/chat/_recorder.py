@@ -25,12 +25,13 @@ from ..errors import (
     StoreError,
     StoreUnreadable,
     UnknownCursor,
+    UnsupportedVersion,
 )
 from ..journal._codec import Line, decode
 from ..journal._entries import Entry, KnownEntry, TurnEntry, commutes, heading
 from ..journal._lifecycle import NotAllowed, TurnState, after
 from ..stores._store import Store
-from ..transcript._replay import Transcript
+from ..transcript._replay import Transcript, placed
 from ._lines import readable_line
 from ._redaction import Redact, redacted
 
@@ -102,8 +103,7 @@ class Recorder:
         Raises:
             NotStorable: if it could not be read again.
         """
-        readable_line(entry)
-        self._deferred.append(entry)
+        self._deferred.append(readable_line(entry)[1])
 
     def put(self, *entries: KnownEntry) -> asyncio.Future[None]:
         """Check entries against everything committed and queued, and queue them.
@@ -116,7 +116,7 @@ class Recorder:
             NotStorable: if one could not be read again; nothing is queued.
         """
         entries = (*self._deferred, *entries)
-        lines = tuple(readable_line(entry) for entry in entries)
+        lines, entries = zip(*(readable_line(entry) for entry in entries), strict=True)
         self._projected = self._after(entries, self._projected)
         self._deferred = []
         committed = _Commit()
@@ -173,15 +173,26 @@ class Recorder:
                 self.transcript.apply(entry)
                 came.append(entry)
         except UnknownCursor:
-            raise SessionNotFound(session_id, self._place) from None
+            raise await self._gone() from None
         except NotAllowed as refusal:
             raise CorruptJournal(where, self.transcript.lines + 1, why=str(refusal)) from None
+        except (CorruptJournal, UnsupportedVersion) as error:
+            raise placed(error, where, line=self.transcript.lines + 1) from None
         except StoreError:
             raise
         except Exception as error:  # isolates: wrapped store
             raise StoreUnreadable(self._place, f"it raised {type(error).__name__}: {error}") from error
         self._doubtful = set()
         return came
+
+    async def _gone(self) -> StoreError:
+        """Why the last entry known here is not in the journal: it was deleted, or another one took its place."""
+        session_id, found = self.transcript.session_id, None
+        async for line in self._store.read(session_id):
+            found = line.id
+        if found is None:
+            return SessionNotFound(session_id, self._place)
+        return JournalMoved(session_id, expected=self.transcript.last_id, found=found)
 
     def _after(self, entries: Sequence[KnownEntry], projected: dict[str, TurnState]) -> dict[str, TurnState]:
         """Where these entries lead from what is committed, and over that from what is projected.
@@ -294,10 +305,11 @@ async def begin(store: Store, *entries: KnownEntry) -> Transcript:
         SessionExists, StoreError: as the store raises them.
     """
     session_id = entries[0].session_id
+    lines, read = zip(*(readable_line(entry) for entry in entries), strict=True)
     transcript = Transcript(session_id)
-    transcript.apply_all(entries)
+    transcript.apply_all(read)
     try:
-        await store.create(session_id, [readable_line(entry) for entry in entries])
+        await store.create(session_id, lines)
     except AntiphonError:
         raise
     except Exception as error:  # isolates: wrapped store

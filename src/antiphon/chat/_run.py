@@ -22,6 +22,7 @@ from ._log import EventLog
 from ._loop import Ended
 from ._plan import TurnPlan
 from ._reply import Reply
+from ._sentences import sentence_of
 
 _logger = logging.getLogger("antiphon")
 
@@ -132,21 +133,25 @@ class Run:
             reason = SHUT_DOWN if stop is None else stop.reason
             return Canceled(reason=reason), TurnCanceled(self.turn_id, reason)
         if not isinstance(error, Exception):
-            error = TurnInterrupted(self.turn_id)  # SystemExit and its like are the process's, not the caller's.
+            # SystemExit and its like are the process's, not the caller's.
+            interrupted = TurnInterrupted(self.turn_id)
+            interrupted.__cause__ = error
+            error = interrupted
         if isinstance(error, AntiphonError):
             error.turn_id = error.turn_id or self.turn_id
-        return Failed(error=str(error), phase="send" if self.accepted.done() else "accept"), error
+        return Failed(error=sentence_of(error), phase="send" if self.accepted.done() else "accept"), error
 
     def _told(self, ended: Ended) -> End:
         outcome = ended.outcome
+        error = TurnInterrupted(self.turn_id) if ended.error is None else ended.error
         turn = self._recorder.transcript.turn(self.turn_id)
         if isinstance(outcome, TurnCompleted):
             if ended.written and turn is not None:
                 return Completed(reply=Reply.of(turn)), None
-            return Failed(error=str(ended.error), partial=outcome.reply.text), ended.error
+            return Failed(error=sentence_of(error), partial=outcome.reply.text), ended.error
         partial = outcome.partial or ""
         if ended.error is not None:
-            return Failed(error=str(ended.error), partial=partial), ended.error
+            return Failed(error=sentence_of(error), partial=partial), ended.error
         reason = getattr(outcome, "reason", None)
         return Canceled(reason=reason, partial=partial), TurnCanceled(self.turn_id, reason)
 

@@ -9,7 +9,7 @@ from typing import Any
 from .._clock import Clock, written
 from .._ids import new_session_id
 from .._jsonable import NULL, Jsonable, freeze
-from ..errors import SessionClosed, SessionExists, SessionNotFound
+from ..errors import AntiphonError, JournalMoved, SessionClosed, SessionExists, SessionNotFound, StoreUnreadable
 from ..journal import Entry, Origin, SessionCreated, StateChanged, TurnAccepted, heading
 from ..journal._entries import KnownEntry
 from ..stores import ReadsUnchecked, Store
@@ -124,18 +124,23 @@ class Shelf:
             try:
                 await held.refresh()
                 return held
-            except SessionNotFound:  # deleted elsewhere; there may be another one under its id
+            except (SessionNotFound, JournalMoved):  # deleted or replaced elsewhere; what is there now is read anew
                 if self.sessions.get(id) is held:
                     del self.sessions[id]
         transcript = await self._read(id)
         return None if transcript.created is None else self._keep(transcript)
 
     async def _read(self, id: str) -> Transcript:
-        if isinstance(self.store, ReadsUnchecked):
-            transcript = await replay_unchecked(id, self.store.read_unchecked(id))
-            if transcript is not None:
-                return transcript
-        return await replay(id, self.store.read(id), where=f"chat session {id!r} in {self.place}")
+        try:
+            if isinstance(self.store, ReadsUnchecked):
+                transcript = await replay_unchecked(id, self.store.read_unchecked(id))
+                if transcript is not None:
+                    return transcript
+            return await replay(id, self.store.read(id), where=f"chat session {id!r} in {self.place}")
+        except AntiphonError:
+            raise
+        except Exception as error:  # isolates: wrapped store
+            raise StoreUnreadable(self.place, f"it raised {type(error).__name__}: {error}") from error
 
     def _keep(self, transcript: Transcript) -> Session:
         # Two tasks may have opened it at once: the first Session made is the one that both get.

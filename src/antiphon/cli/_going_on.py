@@ -67,7 +67,7 @@ async def looked_up(place: Place, wanted: Wanted) -> Before:
     if not wanted.go_on and wanted.session is None:
         return Before()
     async with place.chat() as chat:
-        session_id = wanted.session or await place.last(chat)
+        session_id = await place.last(chat) if wanted.session is None else wanted.session
         try:
             turns = (await place.open(chat, session_id=session_id)).turns()
         except SessionNotFound:

@@ -28,7 +28,9 @@ def named_model(
         environ: then `ANTIPHON_MODEL`.
         configured: then the configuration.
     """
-    chosen = given or before or environ.get("ANTIPHON_MODEL")
+    if given is not None:
+        return given
+    chosen = before or environ.get("ANTIPHON_MODEL")
     return chosen or (None if configured.model is None else configured.model.value)
 
 

@@ -89,7 +89,9 @@ class Place:
             Refused: if there is none.
             StoreError: if it is not there, or cannot be read.
         """
-        return await chat.open_session(session_id or await self.last(chat), scope=self.scope)
+        if session_id is None:
+            session_id = await self.last(chat)
+        return await chat.open_session(session_id, scope=self.scope)
 
 
 def folder_of_chats(
@@ -102,7 +104,12 @@ def folder_of_chats(
         environ: `ANTIPHON_STORE` decides next.
         here: then the nearest `.antiphon` folder, here or above, and what its configuration says.
         configured: then the user's own configuration; then the user's own data directory.
+
+    Raises:
+        Refused: if `--store` is empty, as an unset variable is.
     """
+    if given is not None and not given.strip():
+        raise Refused("--store names no folder; give one, or leave it out")
     chosen = given or environ.get("ANTIPHON_STORE")
     if chosen:
         return Path(chosen).expanduser()

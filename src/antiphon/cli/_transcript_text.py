@@ -53,7 +53,7 @@ def _write(screen: Screen, turn: Turn, *, number: int) -> None:
     if turn.error:
         screen.line(Ink(f"! {turn.error}", style))
     for each in turn.feedback:
-        said = [None if each.rating is None else f"{each.rating:g}", each.comment, each.preferred and "→ preferred:"]
+        said = [None if each.rating is None else f"{each.rating}", each.comment, each.preferred and "→ preferred:"]
         screen.line(Ink("* feedback: ", "cyan"), " ".join(str(word) for word in (*said, each.preferred) if word))
 
 

@@ -229,8 +229,15 @@ async def replay(session_id: str, lines: AsyncIterable[Line], *, where: str) -> 
             transcript.apply(decode(line.data))
         except NotAllowed as refusal:
             raise CorruptJournal(where, transcript.lines + 1, why=f"{line.type}: {refusal}") from None
-        except CorruptJournal as error:
-            raise CorruptJournal(where, transcript.lines + 1, why=error.why) from None
-        except UnsupportedVersion as error:
-            raise UnsupportedVersion(error.version, where=where, line=transcript.lines + 1) from None
+        except (CorruptJournal, UnsupportedVersion) as error:
+            raise placed(error, where, line=transcript.lines + 1) from None
     return transcript
+
+
+def placed(error: CorruptJournal | UnsupportedVersion, where: str, *, line: int) -> CorruptJournal | UnsupportedVersion:
+    """The same error with its place; one that has a place keeps it."""
+    if error.line is not None:
+        return error
+    if isinstance(error, UnsupportedVersion):
+        return UnsupportedVersion(error.version, where=where, line=line)
+    return CorruptJournal(where, line, why=error.why)
