@@ -28,9 +28,8 @@ def call_of(session: Session, turn: str | None, *, number: int | None) -> Trace:
     found = turn_named(session, turn)
     if not found.traces:
         position = turn_numbers(session)[found.id]
-        raise Refused(
-            f"turn {position} of chat session {session.id!r} has no trace: no model was asked in it, or its process died while one was"
-        )
+        why = "no model was asked in it, or its process died while one was"
+        raise Refused(f"turn {position} of chat session {session.id!r} has no trace: {why}")
     if number is None:
         return found.traces[-1]
     trace = next((trace for trace in found.traces if trace.call == number), None)
