@@ -16,16 +16,18 @@ from antiphon.errors import CorruptJournal, MalformedReply, Misuse, NotStorable,
 pytestmark = pytest.mark.anyio
 
 
+BYTES: Any = b"\x89PNG"
+NUMBERED: Any = uuid.UUID(int=7)
+
+
 @pytest.mark.parametrize(
-    "said",
-    [[Text(b"hi")], [Image("image/png", data=b"\x89PNG")], [Text(uuid.UUID(int=7))]],
-    ids=["text", "image", "id"],
+    "said", [Text(BYTES), Image("image/png", data=BYTES), Text(NUMBERED)], ids=["text", "image", "id"]
 )
 async def test_what_would_be_read_as_something_else_is_not_written(said: Any) -> None:
     """Bytes and ids in the place of text would come back as other text; they are refused, and nothing is kept."""
     session = await Chat("echo:").create_session()
     with pytest.raises(NotStorable, match="it would be read as another one"):
-        await session.ask(said)
+        await session.ask([said])
     assert session.turns() == ()
 
 

@@ -173,7 +173,7 @@ class Recorder:
                 self.transcript.apply(entry)
                 came.append(entry)
         except UnknownCursor:
-            raise await self._gone() from None
+            raise await _gone(self._store, self.transcript, place=self._place) from None
         except NotAllowed as refusal:
             raise CorruptJournal(where, self.transcript.lines + 1, why=str(refusal)) from None
         except (CorruptJournal, UnsupportedVersion) as error:
@@ -184,15 +184,6 @@ class Recorder:
             raise StoreUnreadable(self._place, f"it raised {type(error).__name__}: {error}") from error
         self._doubtful = set()
         return came
-
-    async def _gone(self) -> StoreError:
-        """Why the last entry known here is not in the journal: it was deleted, or another one took its place."""
-        session_id, found = self.transcript.session_id, None
-        async for line in self._store.read(session_id):
-            found = line.id
-        if found is None:
-            return SessionNotFound(session_id, self._place)
-        return JournalMoved(session_id, expected=self.transcript.last_id, found=found)
 
     def _after(self, entries: Sequence[KnownEntry], projected: dict[str, TurnState]) -> dict[str, TurnState]:
         """Where these entries lead from what is committed, and over that from what is projected.
@@ -295,6 +286,16 @@ class Recorder:
         except Exception as error:  # isolates: wrapped store
             self._doubtful |= {line.id for line in lines}
             raise AppendUncertain(session_id, f"the store raised {type(error).__name__}: {error}") from error
+
+
+async def _gone(store: Store, transcript: Transcript, *, place: str) -> StoreError:
+    """Why the last entry known here is not in the journal: it was deleted, or another one took its place."""
+    session_id, found = transcript.session_id, None
+    async for line in store.read(session_id):
+        found = line.id
+    if found is None:
+        return SessionNotFound(session_id, place)
+    return JournalMoved(session_id, expected=transcript.last_id, found=found)
 
 
 async def begin(store: Store, *entries: KnownEntry) -> Transcript:
