@@ -4,26 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from .errors import UnknownModel
 from .models import Model
 
 
 class _Scheme(NamedTuple):
-    """A scheme: where its class is, how it is written, and whether something must follow the colon."""
+    """A scheme: what makes its models, how it is written, and what that is given.
+
+    Attributes:
+        takes: `nothing` where nothing may follow the colon, `name` where what follows is given, `all` where the whole
+            text is.
+    """
 
     module: str
-    class_name: str
+    maker: str
     written: str
-    takes_name: bool
+    takes: Literal["nothing", "name", "all"] = "name"
 
 
+_OPENAI_CHAT = "antiphon.providers.openai_chat"
 _SCHEMES: Mapping[str, _Scheme] = {
-    "echo": _Scheme("antiphon.providers.echo", "EchoModel", "echo:", takes_name=False),
-    "local": _Scheme(
-        "antiphon.providers.local", "LocalModel", "local:NAME or local:/path/to/file.gguf", takes_name=True
-    ),
+    "echo": _Scheme("antiphon.providers.echo", "EchoModel", "echo:", "nothing"),
+    "local": _Scheme("antiphon.providers.local", "LocalModel", "local:NAME or local:/path/to/file.gguf"),
+    "openai": _Scheme(_OPENAI_CHAT, "OpenAIChatModel", "openai:NAME"),
+    "ollama": _Scheme(_OPENAI_CHAT, "ollama_model", "ollama:NAME"),
+    "http": _Scheme(_OPENAI_CHAT, "model_at", "http://HOST:PORT/v1#NAME", "all"),
+    "https": _Scheme(_OPENAI_CHAT, "model_at", "https://HOST/v1#NAME", "all"),
 }
 
 
@@ -31,10 +39,13 @@ def model_from_name(text: str) -> Model:
     """Make the model that a name stands for. Its provider is imported now, not before.
 
     Args:
-        text: `echo:`, `local:smollm2` or `local:/path/to/file.gguf`.
+        text: `echo:`, `local:smollm2`, `local:/path/to/file.gguf`, `openai:gpt-5-mini`, `ollama:llama3.2` or
+            `http://127.0.0.1:8000/v1#qwen3`.
 
     Raises:
         UnknownModel: if the scheme is not known, a part is missing, or the provider knows no such model.
+        BadCredentials: if the provider is to be asked with a key and there is none.
+        Misuse: if an address is none.
         MissingExtra: if the provider needs an optional part that is not installed.
     """
     word, colon, rest = text.partition(":")
@@ -42,11 +53,12 @@ def model_from_name(text: str) -> Model:
     if not colon or scheme is None:
         what = f"{word + ':'!r} is no scheme" if colon else "it names no scheme"
         raise UnknownModel(text, f"{what}; written as {_known()}")
-    if scheme.takes_name != bool(rest):
+    if (scheme.takes != "nothing") != bool(rest):
         what = "nothing may follow the colon" if rest else "the name after the colon is missing"
         raise UnknownModel(text, f"{what}; written as {scheme.written}")
-    made: Callable[..., Model] = getattr(import_module(scheme.module), scheme.class_name)
-    return made(rest) if scheme.takes_name else made()
+    made: Callable[..., Model] = getattr(import_module(scheme.module), scheme.maker)
+    given = {"nothing": [], "name": [rest], "all": [text]}
+    return made(*given[scheme.takes])
 
 
 def _known() -> str:

@@ -14,6 +14,8 @@ LATE_IMPORTS: dict[str, str] = {
     "src/antiphon/providers/__init__.py": "the table of public names: no provider loads another's code",
     "src/antiphon/providers/local/__init__.py": "the table of public names: finding a file loads no engine",
     "src/antiphon/providers/local/_engine.py": "the optional extra `local`",
+    "src/antiphon/providers/openai_chat/__init__.py": "the table of public names: who only encodes loads no transport",
+    "src/antiphon/providers/_transport.py": "httpx2, loaded by the first call: naming a model costs nothing",
     "src/antiphon/cli/_subcommands.py": "the table of subcommands: `antiphon --help` loads none",
 }
 """Files whose functions may import when they run, each with its reason: the tables of public names, vendors

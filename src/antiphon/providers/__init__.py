@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .echo import EchoModel as EchoModel
     from .local import LocalModel as LocalModel
+    from .openai_chat import OpenAIChatModel as OpenAIChatModel
 
-_PUBLIC = {"EchoModel": ".echo", "LocalModel": ".local"}
+_PUBLIC = {"EchoModel": ".echo", "LocalModel": ".local", "OpenAIChatModel": ".openai_chat"}
 
-__all__ = ["EchoModel", "LocalModel"]
+__all__ = ["EchoModel", "LocalModel", "OpenAIChatModel"]
 
 
 def __getattr__(name: str) -> Any:
