@@ -83,7 +83,13 @@ class LiveTurn:
         self._loop.run(lambda: self._async.steer(input), turn=self._async)
 
     def cancel(self, reason: str | None = None) -> None:
-        """Cancel the turn and wait until that is committed; a turn that has ended stays as it is."""
+        """Cancel the turn and wait until that is committed; a turn that has ended stays as it is.
+
+        Code that ignores its cancellation is waited for: Python has no way to end it.
+
+        Raises:
+            Misuse: if the reason is no text.
+        """
         self._loop.run(lambda: self._async.cancel(reason), turn=self._async)
 
     def events(self, *, after: int = 0) -> Iterator[Event]:

@@ -162,6 +162,18 @@ def test_silence_has_an_end(deaf: str) -> None:
     assert time.monotonic() - started < 2 and isinstance(error.__cause__, TimeoutError)
 
 
+@pytest.mark.parametrize(("of_the_client", "given"), [(0.2, None), (60, 0.2), (60, httpx2.Timeout(0.2))])
+def test_a_client_of_the_callers_keeps_its_time(deaf: str, of_the_client: float, given: Any) -> None:
+    """A client that was handed in keeps its own time, unless one is given beside it."""
+
+    async def ask() -> None:
+        async with httpx2.AsyncClient(timeout=of_the_client) as client:
+            with pytest.raises(Unreachable, match="no byte came"):
+                await asyncio.wait_for(body_of(transport_to(deaf, client=client, timeout=given)), 5)
+
+    asyncio.run(ask())
+
+
 def test_silence_between_pieces_has_an_end() -> None:
     """A stream that stands still is given up too."""
     with FakeOpenAI(streamed("a", "b", delay=5)) as server:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from ._conversation import Conversation
@@ -15,6 +17,9 @@ from ._trace_table import call_of, write_trace
 from ._transcript_text import write_transcript
 from ._turn_choice import turn_numbers
 from .why import fates_of
+
+_ENDING = 1.0
+"""Seconds for which feedback waits for a turn that is about to end."""
 
 _COMMAND = re.compile(r"/(\w*)(?:\s+(.*))?", re.DOTALL)
 
@@ -76,6 +81,8 @@ async def _feedback(conversation: Conversation, rest: str) -> None:
     rating = {"+": 1.0, "-": -1.0}.get(rest[0])
     comment = rest if rating is None else rest[1:].strip()
     session = conversation.session
+    with suppress(TimeoutError):  # A reply that can be read whole may still be on its way to the disk.
+        await asyncio.wait_for(conversation.idle(), _ENDING)
     turns = session.turns()
     await session.give_feedback(turns[-1].id, rating=rating, comment=comment or None)
     conversation.screen.sentence(f"kept beside turn {len(turns)}")

@@ -409,6 +409,30 @@ COMPATIBLE: Sequence[Callable[[Body], Iterator[Broken]]] = (
 )  # fmt: skip
 
 
+def too_long(body: Body, window: int, *, compatible: bool) -> Broken | None:
+    """chat.context_length, chat.context_plus_output, chat.input_limit, compat.llamacpp.context."""
+    tokens = len(json.dumps(body["messages"])) // 4
+    output = body.get("max_completion_tokens", 0)
+    if tokens + output <= window:
+        return None
+    if compatible:
+        says = f"request ({tokens} tokens) exceeds the available context size ({window} tokens), try increasing it"
+        return Broken("compat.llamacpp.context", says)
+    code = "context_length_exceeded"
+    if reasons(body):
+        says = (
+            f"Input tokens exceed the configured limit of {window} tokens. Your messages resulted in {tokens} tokens."
+        )
+        return Broken("chat.input_limit", says + " Please reduce the length of the messages.", code=code)
+    says = f"This model's maximum context length is {window} tokens. However, "
+    if tokens <= window:
+        says += f"you requested {tokens + output} tokens ({tokens} in the messages, {output} in the completion). "
+        says += "Please reduce the length of the messages or completion."
+        return Broken("chat.context_plus_output", says, code=code)
+    says += f"your messages resulted in {tokens} tokens. Please reduce the length of the messages."
+    return Broken("chat.context_length", says, code=code)
+
+
 def broken(body: Body, *, compatible: bool = False) -> Broken | None:
     """The first rule that a body breaks, in about the order in which they are reported, or None."""
     for rule in COMPATIBLE if compatible else OPENAI:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from tests.providers.openai_chat.rules import Broken, broken
+from tests.providers.openai_chat.rules import Broken, broken, too_long
 
 KEY = "sk-test-0123456789abcdef-the-secret"
 NO_KEY = (
@@ -123,6 +123,7 @@ class FakeOpenAI:
         script: the answers.
         compatible: whether it keeps the rules of servers that are not OpenAI's.
         models: those that exist.
+        window: tokens, at four characters each, that a request may have.
 
     Attributes:
         seen: the requests, in order.
@@ -130,8 +131,15 @@ class FakeOpenAI:
         connections: how many connections were ever opened.
     """
 
-    def __init__(self, *script: Answer, compatible: bool = True, models: Sequence[str] = ("m", "gpt-5-mini")) -> None:
+    def __init__(
+        self,
+        *script: Answer,
+        compatible: bool = True,
+        models: Sequence[str] = ("m", "gpt-5-mini"),
+        window: int = 1_000_000,
+    ) -> None:
         self._script = list(script)
+        self._window = window
         self._compatible, self._models = compatible, models
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -235,6 +243,7 @@ class FakeOpenAI:
         except ValueError:
             wrong = Broken("openai.json", NO_JSON)
         wrong = wrong or broken(body, compatible=self._compatible)
+        wrong = wrong or too_long(body, self._window, compatible=self._compatible)
         if wrong is None and body["model"] not in self._models:
             says = f"The model `{body['model']}` does not exist or you do not have access to it."
             wrong = Broken("openai.model.unknown", says, 404, "model_not_found")

@@ -325,6 +325,23 @@ def test_an_unknown_model_is_said_by_the_server() -> None:
         assert type(error) is UnknownModel and f"{server.url}#nope" in str(error)
 
 
+@pytest.mark.parametrize(
+    ("model", "compatible", "size", "rule"),
+    [
+        ("m", False, 500, "maximum context length is 100 tokens. However, your messages"),
+        ("m", False, 250, "However, you requested"),
+        ("gpt-5-mini", False, 500, "Input tokens exceed the configured limit of 100"),
+        ("m", True, 500, "exceeds the available context size (100 tokens)"),
+    ],
+)
+def test_too_long_a_request_is_its_own_error(model: str, compatible: bool, size: int, rule: str) -> None:
+    """A request beyond the window is the error of that name, in the words of any server."""
+    with FakeOpenAI(compatible=compatible, window=100) as server:
+        asked = OpenAIChatModel(model, base_url=server.url, api_key=KEY, options={"max_completion_tokens": 60})
+        (error,) = asyncio.run(events_of(asked, ModelRequest([Message.of("user", "x" * size)])))
+    assert isinstance(error, ContextTooLong) and rule in error.found
+
+
 def test_calls_can_be_scripted_by_the_server() -> None:
     """Calls that come in pieces come out whole, with usage."""
     found = ask(calling(("call_1", "look_up", '{"city": "Oslo"}')))[-1]
