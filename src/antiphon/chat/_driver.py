@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import Any, TypeVar
+
+from msgspec import structs
 
 from .._jsonable import NULL, freeze
 from .._messages import Input, stored_input
@@ -137,7 +138,7 @@ class Driver:
             reply = await self._stoppable(self._asking.ask(effect.shown))
         except Exception as error:  # isolates: model, responder
             return Broken(self._of_this_turn(error), self._asking.said)
-        return replace(reply, partial=self._asking.said) if isinstance(reply, Stopped) else Answered(reply)
+        return structs.replace(reply, partial=self._asking.said) if isinstance(reply, Stopped) else Answered(reply)
 
     async def write(self, effect: Write) -> Done | Broken:
         """Commit entries that do not end the turn."""

@@ -6,8 +6,9 @@ Failure, cancel and deadline are answers like any other: nothing is thrown into 
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
+
+import msgspec
 
 from ..context._assembly import Shown
 from ..journal._entries import KnownEntry, Outcome
@@ -17,7 +18,7 @@ A = TypeVar("A")
 R = TypeVar("R")
 
 
-class Effect(Generic[A]):
+class Effect(msgspec.Struct, Generic[A], frozen=True):
     """Something the loop wants done; `A` is the type of the answer."""
 
 
@@ -33,60 +34,52 @@ def perform(effect: Effect[A]) -> Loop[A]:
 # --- answers ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Built:
+class Built(msgspec.Struct, frozen=True):
     """A context was built. `steered`: how many of the turn's steerings it holds."""
 
     shown: Shown
     steered: int
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(msgspec.Struct, frozen=True):
     """A model replied."""
 
     reply: Replied
 
 
-@dataclass(frozen=True, slots=True)
-class Broken:
+class Broken(msgspec.Struct, frozen=True):
     """Something failed; `partial` is what had been said since the last reply."""
 
     error: BaseException
     partial: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Stopped:
+class Stopped(msgspec.Struct, frozen=True):
     """The turn was canceled, or its time is over."""
 
     reason: str | None
     partial: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(msgspec.Struct, frozen=True):
     """It is committed."""
 
 
-@dataclass(frozen=True, slots=True)
-class MoreSteering:
+class MoreSteering(msgspec.Struct, frozen=True):
     """A person said more than the reply had seen; nothing was written."""
 
 
 # --- effects ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Show(Effect[Built | Broken | Stopped]):
+class Show(Effect[Built | Broken | Stopped], frozen=True):
     """Build what call number `call` is shown. `offer_tools`: False for the last call that the limits allow."""
 
     call: int
     offer_tools: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Ask(Effect[Answered | Broken | Stopped]):
+class Ask(Effect[Answered | Broken | Stopped], frozen=True):
     """Ask the model."""
 
     shown: Shown
@@ -94,15 +87,13 @@ class Ask(Effect[Answered | Broken | Stopped]):
     offer_tools: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Write(Effect[Done | Broken]):
+class Write(Effect[Done | Broken], frozen=True):
     """Commit entries that do not end the turn."""
 
     entries: tuple[KnownEntry, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Finish(Effect[Done | MoreSteering | Stopped | Broken]):
+class Finish(Effect[Done | MoreSteering | Stopped | Broken], frozen=True):
     """Commit the outcome, unless the turn was canceled or steered since.
 
     `seen` is how many steerings the outcome has seen; None ends the turn however many there are.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import lru_cache
+from typing import cast
 
 from ..errors import SessionBusy
 from ..stores import LeasesSessions, Store
@@ -24,9 +26,15 @@ async def held(store: Store, session_id: str, *, wait: bool) -> AsyncIterator[No
         SessionBusy: if it is held elsewhere, after a minute if `wait`, else at once.
     """
     async with AsyncExitStack() as stack:
-        if isinstance(store, LeasesSessions):
-            await _enter(stack, store, session_id=session_id, wait=wait)
+        if _can_lease(type(store)):
+            await _enter(stack, cast(LeasesSessions, store), session_id=session_id, wait=wait)
         yield
+
+
+@lru_cache
+def _can_lease(kind: type[Store]) -> bool:
+    # Asked once for each class: a protocol is slow to ask, and this is in the way of every turn.
+    return issubclass(kind, LeasesSessions)
 
 
 async def _enter(stack: AsyncExitStack, store: LeasesSessions, *, session_id: str, wait: bool) -> None:

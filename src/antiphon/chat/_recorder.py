@@ -85,7 +85,7 @@ class Recorder:
         self._place = place
         self._clock = clock
         self._projected: dict[str, TurnState] = {}
-        self._deferred: list[KnownEntry] = []
+        self._deferred: list[tuple[Line, KnownEntry]] = []
         self._queue: list[_Batch] = []
         self._unsettled: set[asyncio.Future[None]] = set()
         self._flushing: asyncio.Task[None] | None = None
@@ -103,7 +103,7 @@ class Recorder:
         Raises:
             NotStorable: if it could not be read again.
         """
-        self._deferred.append(readable_line(entry)[1])
+        self._deferred.append(readable_line(entry))
 
     def put(self, *entries: KnownEntry) -> asyncio.Future[None]:
         """Check entries against everything committed and queued, and queue them.
@@ -115,8 +115,8 @@ class Recorder:
             IllegalEntry: if the state table refuses one; nothing is queued.
             NotStorable: if one could not be read again; nothing is queued.
         """
-        entries = (*self._deferred, *entries)
-        lines, entries = zip(*(readable_line(entry) for entry in entries), strict=True)
+        read = [*self._deferred, *(readable_line(entry) for entry in entries)]
+        lines, entries = zip(*read, strict=True)
         self._projected = self._after(entries, self._projected)
         self._deferred = []
         committed = _Commit()
