@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal
 
 import msgspec
@@ -13,8 +12,7 @@ from .._trace import Trace
 from ._reply import Reply
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class Event(msgspec.Struct, frozen=True, kw_only=True):
     """Something happened in a turn.
 
     Attributes:
@@ -28,59 +26,52 @@ class Event:
 
     def to_dict(self) -> dict[str, Jsonable]:
         """The event as JSON: type, seq, turn_id and its own fields."""
-        own = {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
+        own = {name: _plain(getattr(self, name)) for name in self.__struct_fields__}
         return {"type": self.type, **own}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnAccepted(Event):
+class TurnAccepted(Event, frozen=True, kw_only=True):
     """The input is committed."""
 
     type: ClassVar[str] = "turn.accepted"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextBuilt(Event):
+class ContextBuilt(Event, frozen=True, kw_only=True):
     """A model is about to be asked; `trace` says what it is shown."""
 
     trace: Trace
     type: ClassVar[str] = "turn.shown"
 
 
-@dataclass(frozen=True, slots=True)
-class TextDelta(Event):
+class TextDelta(Event, frozen=True):
     """More of the reply's text. What one reader has not had yet comes joined."""
 
     text: str
     type: ClassVar[str] = "text.delta"
 
 
-@dataclass(frozen=True, slots=True)
-class ReasoningDelta(Event):
+class ReasoningDelta(Event, frozen=True):
     """More of the model's visible reasoning."""
 
     text: str
     type: ClassVar[str] = "reasoning.delta"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelReplied(Event):
+class ModelReplied(Event, frozen=True, kw_only=True):
     """A model call ended that did not end the turn; text since the one before belongs to it."""
 
     message: Message
     type: ClassVar[str] = "model.replied"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Steered(Event):
+class Steered(Event, frozen=True, kw_only=True):
     """A person said more, and it is committed."""
 
     input: StoredInput
     type: ClassVar[str] = "turn.steered"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retrying(Event):
+class Retrying(Event, frozen=True, kw_only=True):
     """The model is asked again; text since the last `ModelReplied` is void. `delay` is in seconds."""
 
     attempt: int
@@ -89,15 +80,13 @@ class Retrying(Event):
     type: ClassVar[str] = "model.retrying"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compacting(Event):
+class Compacting(Event, frozen=True, kw_only=True):
     """Earlier turns are being summarised; the turn waits for it."""
 
     type: ClassVar[str] = "context.compacting"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StateChanged(Event):
+class StateChanged(Event, frozen=True, kw_only=True):
     """A value of the session's state is another one now; on `session.events` only."""
 
     key: str
@@ -105,16 +94,14 @@ class StateChanged(Event):
     type: ClassVar[str] = "state.changed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Completed(Event):
+class Completed(Event, frozen=True, kw_only=True):
     """The turn ended in a reply; the last event."""
 
     reply: Reply
     type: ClassVar[str] = "turn.completed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failed(Event):
+class Failed(Event, frozen=True, kw_only=True):
     """The turn ended in an error, or its outcome could not be written; the last event."""
 
     error: str
@@ -123,8 +110,7 @@ class Failed(Event):
     type: ClassVar[str] = "turn.failed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Canceled(Event):
+class Canceled(Event, frozen=True, kw_only=True):
     """The turn was canceled; the last event."""
 
     reason: str | None

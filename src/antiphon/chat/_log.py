@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_right
 from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
+
+from msgspec import structs
 
 from ._events import ENDS, Event, ReasoningDelta, TextDelta
 
@@ -39,7 +40,7 @@ class EventLog:
 
     def emit(self, event: Event) -> None:
         """Add an event behind all others."""
-        event = replace(event, seq=self._next, turn_id=self.turn_id)
+        event = structs.replace(event, seq=self._next, turn_id=self.turn_id)
         self._next += 1
         self._events.append(event)
         if self._tap is not None:
@@ -75,7 +76,7 @@ class EventLog:
         if end == at + 1:
             return first, end
         pieces = [piece.text for piece in self._events[at:end] if isinstance(piece, TextDelta | ReasoningDelta)]
-        return replace(first, text="".join(pieces), seq=self._events[end - 1].seq), end
+        return structs.replace(first, text="".join(pieces), seq=self._events[end - 1].seq), end
 
 
 def _seq(event: Event) -> int:
