@@ -160,14 +160,16 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'antiphon' has no attribute {name!r}")
-    module = import_module(f".{home}", __name__)
-    found = module if home == name else getattr(module, name)
-    globals()[name] = found
-    return found
+if not TYPE_CHECKING:  # A type checker would take any name for one of ours.
+
+    def __getattr__(name: str) -> Any:
+        home = _HOMES.get(name)
+        if home is None:
+            raise AttributeError(f"module 'antiphon' has no attribute {name!r}")
+        module = import_module(f".{home}", __name__)
+        found = module if home == name else getattr(module, name)
+        globals()[name] = found
+        return found
 
 
 def __dir__() -> list[str]:

@@ -27,12 +27,14 @@ _PUBLIC = {
 __all__ = ["Decoder", "LocalFile", "LocalModel", "encode", "find_model", "local_models", "pull"]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _PUBLIC:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(_PUBLIC[name], __name__), name)
-    globals()[name] = found
-    return found
+if not TYPE_CHECKING:  # A type checker would take any name for one of ours.
+
+    def __getattr__(name: str) -> Any:
+        if name not in _PUBLIC:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = getattr(import_module(_PUBLIC[name], __name__), name)
+        globals()[name] = found
+        return found
 
 
 def __dir__() -> list[str]:

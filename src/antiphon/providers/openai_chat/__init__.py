@@ -41,12 +41,14 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _PUBLIC:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(_PUBLIC[name], __name__), name)
-    globals()[name] = found
-    return found
+if not TYPE_CHECKING:  # A type checker would take any name for one of ours.
+
+    def __getattr__(name: str) -> Any:
+        if name not in _PUBLIC:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = getattr(import_module(_PUBLIC[name], __name__), name)
+        globals()[name] = found
+        return found
 
 
 def __dir__() -> list[str]:
