@@ -18,7 +18,9 @@ from antiphon.models import ModelEvent, Replied, Retry, TextPiece
 from antiphon.testing import ScriptedModel
 from tests.cli.running import Terminal
 
-embedded = pytest.mark.skipif(not embedded_model_is_here(), reason="the embedded model is not here")
+embedded = pytest.mark.skipif(
+    not embedded_model_is_here(), reason="needs the embedded model; `./dev setup` installs it"
+)
 
 DEAF = """
 import time
