@@ -23,7 +23,10 @@ Where = Literal["system", "tools", "history", "input"]
 RESERVED = ("instructions", "tools", "skills", "summary", "history", "input", "overhead")
 """Layer ids that only Antiphon gives."""
 
-_NUMBERS = ("window", "reserve", "margin", "counter")
+_NUMBERS = ("window", "reserve", "margin", "counter", "shared")
+
+ITEMS_APART = "\n\n"
+"""What stands between the items of a layer that is made of some."""
 
 _HOME: dict[str, Where] = {
     "instructions": "system",
@@ -42,12 +45,12 @@ class Layer:
 
     Args:
         id: `source:layer`, unique in a build.
-        text: what the model reads.
+        text: what the model reads; or items in order of rank, of which the last fall first where room is short.
         kind: groups layers in traces and shares.
         priority: higher survives longer when room is short.
         pinned: never cut and never dropped.
         placement: with the system text, or with the newest input.
-        truncate: which end may be cut to fit; None means wholly or not at all.
+        truncate: where text may be cut out to fit; None means wholly or not at all. Items are never cut inside.
         unlocks: names of tools offered only while this layer is included.
         tokens: the cost its maker declares; shown beside the counted one, never spent.
 
@@ -57,7 +60,11 @@ class Layer:
         status: included, truncated, dropped, compacted or failed.
         reason: why, wherever it is not simply included.
         digest: short digest of the text, or None.
-        since: for history, the first turn that is in it where that is not the session's first; else None.
+        items: the items, if it was made of some; `text` is all of them.
+        since: for history, where it begins if that is not at the session's first turn: a turn's id, with `#2` where it
+            begins with that turn's second model reply; else None.
+        stubbed: for history, up to where long results and arguments are stubs, in the same form; else None.
+        ms: how long its source took, in milliseconds, or None.
     """
 
     id: str
@@ -75,12 +82,15 @@ class Layer:
     status: Fate
     reason: str | None
     digest: str | None
+    items: tuple[str, ...]
     since: str | None
+    stubbed: str | None
+    ms: int | None
 
     def __init__(
         self,
         id: str,
-        text: str,
+        text: str | Sequence[str],
         *,
         kind: str = "custom",
         priority: int = 500,
@@ -90,9 +100,11 @@ class Layer:
         unlocks: Sequence[str] = (),
         tokens: int | None = None,
     ) -> None:
+        items = () if isinstance(text, str) else tuple(text)
         self.__dict__.update(
             id=id,
-            text=text,
+            text=text if isinstance(text, str) else ITEMS_APART.join(items),
+            items=items,
             kind=kind,
             priority=priority,
             pinned=pinned,
@@ -107,6 +119,8 @@ class Layer:
             reason=None,
             digest=None,
             since=None,
+            stubbed=None,
+            ms=None,
         )
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -134,6 +148,25 @@ class Layer:
         """This layer, sent whole, at the counted cost; `since`: the first turn of a history that was cut."""
         return self._with(tokens=tokens, original_tokens=tokens, digest=digest, since=since)
 
+    def truncated(self, text: str, tokens: int, *, original_tokens: int, digest: str | None, reason: str) -> Self:
+        """This layer, of which `text` is sent."""
+        fate = {"status": "truncated", "tokens": tokens, "original_tokens": original_tokens}
+        return self._with(**fate, text=text, digest=digest, reason=reason)
+
+    def cut(self, *, since: str | None, stubbed: str | None, original_tokens: int, reason: str | None) -> Self:
+        """This history, of which earlier parts are not sent, or not as they were."""
+        status = "truncated" if original_tokens > self.tokens else self.status
+        places = {"since": since, "stubbed": stubbed, "reason": reason}
+        return self._with(**places, status=status, original_tokens=max(original_tokens, self.tokens))
+
+    def costing(self, more: int) -> Self:
+        """This layer with tokens that its place between others costs."""
+        return self._with(tokens=self.tokens + more, original_tokens=self.original_tokens + more)
+
+    def remarked(self, *, reason: str | None = None, ms: int | None = None) -> Self:
+        """This layer with a word on it, or with how long its source took."""
+        return self._with(reason=self.reason if reason is None else reason, ms=self.ms if ms is None else ms)
+
     def compacted(self, tokens: int, *, original_tokens: int, digest: str, reason: str) -> Self:
         """This layer, sent in place of something longer."""
         fate = {"status": "compacted", "tokens": tokens, "original_tokens": original_tokens}
@@ -150,7 +183,7 @@ class Layer:
     def to_row(self) -> list[Jsonable]:
         """The compact array that journals hold; empty places at its end are left out.
 
-        [id, kind, fate, tokens, original tokens, digest, reason, where, since]
+        [id, kind, fate, tokens, original tokens, digest, reason, where, since, stubbed, ms]
         """
         was = self.original_tokens if self.original_tokens != self.tokens else None
         where = self.where if _HOME.get(self.kind) != self.where else None
@@ -165,6 +198,8 @@ class Layer:
             self.reason,
             where,
             self.since,
+            self.stubbed,
+            self.ms,
         ]
         while row[-1] is None:
             row.pop()
@@ -183,6 +218,8 @@ class Layer:
             reason=kept.reason,
             where=kept.where or _HOME.get(kind, "input"),
             since=kept.since,
+            stubbed=kept.stubbed,
+            ms=kept.ms,
         )
 
 
@@ -198,6 +235,8 @@ class LayerRow(msgspec.Struct, array_like=True):
     reason: str | None = None
     where: Where | None = None
     since: str | None = None
+    stubbed: str | None = None
+    ms: int | None = None
 
 
 class _Kept(msgspec.Struct):
@@ -208,6 +247,7 @@ class _Kept(msgspec.Struct):
     counter: str = ""
     tools: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    shared: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +264,8 @@ class Trace:
         counter: who counted.
         tools: names of the offered tools, in order.
         warnings: one sentence each.
+        shared: tokens at its start that are the same as in the call before, so that a provider may have cached them;
+            None if that call was not made in this process.
     """
 
     turn_id: str
@@ -236,6 +278,7 @@ class Trace:
     counter: str = ""
     tools: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    shared: int | None = None
 
     @property
     def total(self) -> int:

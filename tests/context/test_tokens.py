@@ -6,19 +6,19 @@ import pytest
 
 from antiphon import File, Image, Message, Reasoning, Text, ToolCall, ToolResult, estimate_tokens
 from antiphon._messages import Part
-from antiphon.context._tokens import (
+from antiphon.context._counting import (
     FILE_PAGE,
     IMAGE,
     LOW_DETAIL_IMAGE,
     PER_CALL,
-    UNKNOWN,
-    _features,
+    PER_TOOL,
     count_messages,
     count_part,
     count_parts,
-    families,
-    json_tokens,
+    count_tool,
 )
+from antiphon.context._tokens import UNKNOWN, _features, families
+from antiphon.models import ToolSpec
 
 FEATURES = [*"aA0pxgchrijukzofe", "word", "longword", "camel", "drun", "srun", "nrun", "prun"]
 
@@ -161,6 +161,8 @@ def test_counts_are_kept_on_the_message() -> None:
     assert message == Message.of("user", "hello")
 
 
-def test_json_costs_what_is_sent() -> None:
-    """A JSON value costs what its compact text costs."""
-    assert json_tokens({"a": [1, "x"]}, count) == len('{"a":[1,"x"]}')
+def test_an_offered_tool_costs_what_is_sent() -> None:
+    """A tool costs its name, description and schema as JSON, and what frames it; it is counted once a counter."""
+    offered = ToolSpec("t", "d", {"a": [1]})
+    assert count_tool(offered, count) == len('{"name":"t","description":"d","parameters":{"a":[1]}}') + PER_TOOL
+    assert count_tool(offered, lambda text: 1) == 1 + PER_TOOL

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from antiphon import Assembled, Budget, Message, Shown, estimate_tokens
 from antiphon.context._assembly import Call, assemble
-from antiphon.context._tokens import PER_MESSAGE, count_messages, families
+from antiphon.context._counting import PER_MESSAGE, count_messages
+from antiphon.context._tokens import families
 from antiphon.errors import WindowTooSmall
 from tests.properties.strategies import NASTY, journals, messages, parts, texts
 from tests.properties.test_replay import live

@@ -75,7 +75,7 @@ def test_place_survives_the_row(kind: str, placement: Any) -> None:
 
 def test_row_of_a_later_release_is_read() -> None:
     """Places that a later release adds to a row are left alone."""
-    assert seen(Layer.from_row(["x", "memory", "included", 4, None, None, None, None, None, 12.5])) == seen(
+    assert seen(Layer.from_row(["x", "memory", "included", 4, None, None, None, None, None, None, None, 12.5])) == seen(
         Layer("x", "", kind="memory").kept(4)
     )
 

@@ -41,7 +41,7 @@ class Asking:
         """
         self._pieces = []
         model = self._model(shown)
-        request = ModelRequest(shown.messages, system=shown.system)
+        request = ModelRequest(shown.messages, system=shown.system, tools=shown.tools)
         reply: Replied | None = None
         try:
             async with closing(model.stream(request)) as stream:

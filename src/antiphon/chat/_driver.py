@@ -48,7 +48,7 @@ class Driver:
         self.log = log
         self.closing = False
         self._recorder = ground.recorder
-        services = Services(SummarizerOf(plan, log), ground.derived)
+        services = Services(SummarizerOf(plan, log), ground.derived, ground.cache)
         self._showing = Showing(plan, ground.recorder, scope=ground.scope, services=services)
         self._asking = Asking(plan, self.log, transcript=ground.recorder.transcript)
         self._stop: Stopped | None = None
@@ -125,7 +125,7 @@ class Driver:
     async def show(self, effect: Show) -> Built | Broken | Stopped:
         """Build what a call is shown."""
         try:
-            built = await self._stoppable(self._showing.build(effect.call))
+            built = await self._stoppable(self._showing.build(effect.call, offer_tools=effect.offer_tools))
         except Exception as error:  # isolates: custom context
             return Broken(self._of_this_turn(error))
         if isinstance(built, Built):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import MutableMapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from ..context import Derived
 from ..stores import Store
@@ -20,6 +22,7 @@ class Ground:
         scope: the session's owner, or None.
         derived: what is kept beside the journal, or None.
         listening: who is told of events.
+        cache: what contexts keep for the session while this process lives.
     """
 
     store: Store
@@ -27,3 +30,4 @@ class Ground:
     scope: str | None
     derived: Derived | None
     listening: SessionEvents
+    cache: MutableMapping[Any, Any] = field(default_factory=dict)

@@ -26,6 +26,7 @@ class LooksBack:
     """The part of a session that only looks."""
 
     def __init__(self, ground: Ground, sending: Sending) -> None:
+        self._ground = ground
         self._recorder = ground.recorder
         self._store = ground.store
         self._derived: Derived | None = ground.derived

@@ -24,7 +24,7 @@ from ._recorder import Recorder
 from ._recording import append_turn, parted, recorded_turn
 from ._reply import Reply
 from ._sending import Sending
-from ._showing import previewed
+from ._showing import Services, previewed
 from ._state import State
 
 
@@ -128,7 +128,8 @@ class Session(LooksBack):
         given = checked_options(options)
         said = self._recorder.entry(TurnAccepted, turn_id="preview", input=stored_input(input)).input
         plan = self._planner.plan("preview", said, options=given, context=context)
-        return await previewed(plan, self._recorder.transcript, scope=self.scope, derived=self._derived)
+        services = Services(derived=self._derived, cache=self._ground.cache)
+        return await previewed(plan, self._recorder.transcript, scope=self.scope, services=services)
 
     def shown(self) -> Shown | None:
         """What the last model call in this process was shown, or None."""

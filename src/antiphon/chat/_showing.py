@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from .._jsonable import NULL, freeze
 from .._messages import Message, input_text
 from .._trace import Trace
-from ..context._assembly import Call, Shown, assemble
+from ..context._assembly import Call, Shown
+from ..context._showing import TurnShowing
 from ..context._view import Asks, Derived, View
-from ..context._view import Built as Strategy
 from ..journal._entries import TurnShown
 from ..transcript import Transcript, Turn
+from ..transcript._replay import Compaction
 from ._effects import Built
 from ._plan import TurnPlan
 from ._recorder import Recorder
@@ -24,30 +25,31 @@ class Services(NamedTuple):
 
     ask: Asks | None = None
     derived: Derived | None = None
+    cache: MutableMapping[Any, Any] | None = None
 
 
 class Showing:
-    """The contexts of one turn. A strategy is asked once a turn; what the turn says since stands behind the input."""
+    """The contexts of one turn."""
 
     def __init__(self, plan: TurnPlan, recorder: Recorder, *, scope: str | None, services: Services) -> None:
         self._plan = plan
         self._recorder = recorder
         self._scope = scope
         self._services = services
-        self._strategy: Strategy | None = None
-        self._instructions = ""
+        self._turn: TurnShowing | None = None
         self.last: Shown | None = None
 
-    async def build(self, number: int) -> Built:
+    async def build(self, number: int, *, offer_tools: bool = True) -> Built:
         """Build what call `number` is shown, and let its trace travel with the next append."""
         transcript = self._recorder.transcript
-        if self._strategy is None:
+        if self._turn is None:
             view = view_of(self._plan, transcript, scope=self._scope, services=self._services)
-            self._strategy, self._instructions = await asked(self._plan, view)
+            self._turn = TurnShowing(self._plan.build, view)
         turn = transcript.turn(self._plan.turn_id, live=(self._plan.turn_id,))
         assert turn is not None  # a turn is accepted before it is shown to anyone
-        call = Call(self._plan.turn_id, number, model=self._plan.answers.name, budget=self._plan.answers.budget)
-        shown = assemble(self._strategy, turn.messages, instructions=self._instructions, call=call)
+        shown = await self._turn.shown(turn.messages, call=call_of(self._plan, number))
+        if not offer_tools:
+            shown = shown.without_tools()
         self._note(number, shown)
         self.last = shown
         return Built(shown, len(turn.steering))
@@ -80,20 +82,15 @@ class Showing:
         }
 
 
-async def asked(plan: TurnPlan, view: View) -> tuple[Strategy, str]:
-    """What the turn's context gives, and the turn's instructions."""
-    given = plan.instructions
-    instructions = given(view) if callable(given) else given
-    built: Any = plan.build(view)
-    return (await built if inspect.isawaitable(built) else built), instructions
-
-
-async def previewed(plan: TurnPlan, transcript: Transcript, *, scope: str | None, derived: Derived | None) -> Shown:
+async def previewed(plan: TurnPlan, transcript: Transcript, *, scope: str | None, services: Services) -> Shown:
     """What a turn would be shown, were it sent now; no model is asked and nothing is written."""
-    view = view_of(plan, transcript, scope=scope, services=Services(derived=derived))
-    built, instructions = await asked(plan, view)
-    call = Call(plan.turn_id, 1, model=plan.answers.name, budget=plan.answers.budget)
-    return assemble(built, [Message.of("user", plan.input)], instructions=instructions, call=call)
+    view = view_of(plan, transcript, scope=scope, services=services)
+    return await TurnShowing(plan.build, view).shown([Message.of("user", plan.input)], call=call_of(plan, 1))
+
+
+def call_of(plan: TurnPlan, number: int) -> Call:
+    """The call of this number."""
+    return Call(plan.turn_id, number, model=plan.answers.name, budget=plan.answers.budget)
 
 
 def view_of(plan: TurnPlan, transcript: Transcript, *, scope: str | None, services: Services) -> View:
@@ -101,7 +98,7 @@ def view_of(plan: TurnPlan, transcript: Transcript, *, scope: str | None, servic
     turns = transcript.turns(live=(plan.turn_id,))
     own = transcript.turn(plan.turn_id)
     said = plan.input if own is None else own.input
-    return View(
+    view = View(
         session_id=transcript.session_id,
         scope=scope,
         turns=_without(turns[transcript.cleared :], plan.turn_id),
@@ -115,6 +112,20 @@ def view_of(plan: TurnPlan, transcript: Transcript, *, scope: str | None, servic
         state={key: entry.value for key, entry in transcript.state.items()},
         ask=services.ask,
         derived=services.derived,
+        turn_id=plan.turn_id,
+        compactions=_since(transcript.compactions, transcript.cleared),
+        cache={} if services.cache is None else services.cache,
+    )
+    given = plan.instructions
+    return replace(view, instructions=given(view) if callable(given) else given)
+
+
+def _since(compactions: Sequence[Compaction], cleared: int) -> tuple[Compaction, ...]:
+    """Those that concern turns since the context was last cleared, counted from there."""
+    return tuple(
+        Compaction(each.after - cleared, each.covers - cleared, each.focus)
+        for each in compactions
+        if each.covers > cleared
     )
 
 

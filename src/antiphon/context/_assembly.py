@@ -9,13 +9,14 @@ import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import NamedTuple, cast
 
 from .._messages import Message, Text, read_message
+from .._tool_spec import ToolSpec
 from .._trace import Layer, Trace
 from ..errors import Misuse, WindowTooSmall
 from ._budget import Budget
-from ._tokens import PER_MESSAGE, count_messages, count_parts
+from ._counting import PER_MESSAGE, count_messages, count_parts, count_tools
 from ._view import Assembled, Built
 
 
@@ -27,16 +28,23 @@ class Shown:
         system: the system text.
         messages: in order; the newest input is the last user message, what the running turn said since stands behind.
         trace: where every token of it comes from.
+        tools: what is offered, in order.
     """
 
     system: str
     messages: Sequence[Message]
     trace: Trace
+    tools: Sequence[ToolSpec] = ()
 
     @property
     def tool_names(self) -> Sequence[str]:
         """Names of the offered tools, in order."""
         return self.trace.tools
+
+    def without_tools(self) -> Shown:
+        """The same with no tool offered, as for the last call that a turn's limits allow."""
+        layers = tuple(layer for layer in self.trace.layers if layer.kind != "tools")
+        return replace(self, trace=replace(self.trace, layers=layers, tools=()), tools=())
 
     def _repr_html_(self) -> str:
         """Its trace, as a notebook displays it."""
@@ -51,6 +59,7 @@ class Call:
     number: int
     model: str
     budget: Budget
+    tools: Sequence[ToolSpec] = ()
 
 
 def read_built(built: object) -> Assembled:
@@ -65,7 +74,8 @@ def read_built(built: object) -> Assembled:
             f"the context gave a {type(built).__name__}", "give an Assembled, or the messages before the input"
         )
     assembled = built if isinstance(built, Assembled) else Assembled(cast(Sequence[Message], built))
-    return assembled._replace(before_input=[read_message(message) for message in assembled.before_input])
+    rounds = None if assembled.rounds is None else [read_message(message) for message in assembled.rounds]
+    return assembled._replace(before_input=[read_message(message) for message in assembled.before_input], rounds=rounds)
 
 
 def digest(text: str) -> str:
@@ -73,14 +83,18 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
-def assemble(built: Built, own: Sequence[Message], *, instructions: str, call: Call) -> Shown:
+def assemble(
+    built: Built, own: Sequence[Message], *, instructions: str, call: Call, covered: int | None = None
+) -> Shown:
     """Put together what one call is shown.
 
     Args:
         built: what the context gave.
-        own: the running turn's messages: the input first, then whatever was said since.
+        own: the running turn's messages: the input first, then whatever was said since; the context may have given
+            something shorter in place of the latter.
         instructions: pinned text, first of the system text.
         call: which call this is for, and the room it has.
+        covered: how many of the turn's own messages behind the input `built.rounds` stand for; None is all of them.
 
     Raises:
         WindowTooSmall: if it does not fit into the window less the reserve; nothing was sent.
@@ -91,20 +105,44 @@ def assemble(built: Built, own: Sequence[Message], *, instructions: str, call: C
     before = [message for message in before if message.role != "system"]
     system = "\n\n".join(text for text in (instructions, assembled.system, *lifted) if text)
     newest = own[0] if not assembled.with_input else _with_block(own[0], assembled.with_input)
-    messages = (*before, newest, *own[1:])
-    layers = _lines(assembled, before, own=own, instructions=instructions, lifted=lifted, budget=call.budget)
+    said = _said(assembled, own, covered=covered)
+    tools = tuple(call.tools if assembled.tools is None else assembled.tools)
+    budget = assembled.budget or call.budget
+    messages = (*before, newest, *said)
+    sent = _Sent(instructions, lifted, before=before, newest=own[0], said=said, tools=tools)
     trace = Trace(
         turn_id=call.turn_id,
         call=call.number,
         model=call.model,
-        layers=_one_name_each([*layers, _overhead(system, messages)]),
-        window=call.budget.window,
-        reserve=call.budget.reserve,
-        margin=call.budget.margin,
-        counter=call.budget.counter_name,
-        warnings=tuple(assembled.warnings) + ((call.budget.warning,) if call.budget.warning else ()),
+        layers=_one_name_each(
+            [*_lines(assembled, sent, budget=budget), _overhead(assembled, system, messages=messages)]
+        ),
+        window=budget.window,
+        reserve=budget.reserve,
+        margin=budget.margin,
+        counter=budget.counter_name,
+        tools=tuple(tool.name for tool in tools),
+        warnings=tuple(assembled.warnings) + ((budget.warning,) if budget.warning else ()),
     )
-    return Shown(system, messages, _checked(trace, call.budget))
+    return Shown(system, messages, _checked(trace, budget), tools)
+
+
+class _Sent(NamedTuple):
+    """What is sent beside what the context's own lines tell of."""
+
+    instructions: str
+    lifted: Sequence[str]
+    before: Sequence[Message]
+    newest: Message
+    said: Sequence[Message]
+    tools: Sequence[ToolSpec]
+
+
+def _said(assembled: Assembled, own: Sequence[Message], *, covered: int | None) -> tuple[Message, ...]:
+    if assembled.rounds is None:
+        return tuple(own[1:])
+    shorter = tuple(message for message in assembled.rounds if isinstance(message, Message))
+    return shorter if covered is None else (*shorter, *own[1 + covered :])
 
 
 def _with_block(message: Message, block: str) -> Message:
@@ -116,28 +154,29 @@ def _apart(block: str) -> str:
     return f"\n\n{block}" if block else ""
 
 
-def _lines(
-    assembled: Assembled,
-    before: Sequence[Message],
-    *,
-    own: Sequence[Message],
-    instructions: str,
-    lifted: Sequence[str],
-    budget: Budget,
-) -> list[Layer]:
-    count = budget.counter
-    added = "\n\n".join(text for text in (assembled.system, *lifted) if text)
+def _lines(assembled: Assembled, sent: _Sent, *, budget: Budget) -> list[Layer]:
+    """One line for each piece, in the order of the request's places."""
+    count, own = budget.counter, [line for line in assembled.layers if line.kind != "overhead"]
+    added = "\n\n".join(text for text in (assembled.system, *sent.lifted) if text)
     block = _apart(assembled.with_input)
-    lines = [_text_line("instructions", instructions, tokens=count(instructions))] if instructions else []
-    lines += assembled.layers
+    lines = [_text_line("instructions", sent.instructions, tokens=count(sent.instructions))]
+    if not sent.instructions:
+        lines = []
+    lines += [line for line in own if line.where == "system"]
     lines += _unclaimed(assembled.layers, _text_line("context", added, tokens=count(added)))
-    lines += _unclaimed(assembled.layers, Layer("history", "", kind="history").kept(count_messages(before, count)))
-    lines += _unclaimed(assembled.layers, _text_line("block", block, tokens=count(block)))
+    if sent.tools:
+        line = Layer("tools", "", kind="tools").kept(count_tools(sent.tools, count))
+        lines.append(line.remarked(reason=f"{len(sent.tools)} schema{'s' if len(sent.tools) > 1 else ''}"))
+    lines += [line for line in own if line.where == "history"]
+    before = Layer("history", "", kind="history").kept(count_messages(sent.before, count))
+    lines += _unclaimed(assembled.layers, before)
     if not any(line.where == "history" for line in lines):
-        lines.append(Layer("history", "", kind="history").kept(0))
-    lines.append(Layer("input", "", kind="input").kept(count_parts(own[0], count)))
-    if own[1:]:
-        lines.append(Layer("turn", "", kind="history").kept(count_messages(own[1:], count)))
+        lines.append(before)
+    lines += [line for line in own if line.where not in ("system", "history")]
+    lines += _unclaimed(assembled.layers, _text_line("block", block, tokens=count(block)))
+    lines.append(Layer("input", "", kind="input").kept(count_parts(sent.newest, count)))
+    if sent.said:
+        lines.append(Layer("turn", "", kind="history").kept(count_messages(sent.said, count)))
     return lines
 
 
@@ -162,15 +201,16 @@ def _one_name_each(lines: Sequence[Layer]) -> tuple[Layer, ...]:
     return tuple(named)
 
 
-def _overhead(system: str, messages: Sequence[Message]) -> Layer:
+def _overhead(assembled: Assembled, system: str, *, messages: Sequence[Message]) -> Layer:
     framed = len(messages) + (1 if system else 0)
-    return Layer("overhead", "", kind="overhead").kept(PER_MESSAGE * framed)
+    claimed = sum(line.tokens for line in assembled.layers if line.kind == "overhead")
+    return Layer("overhead", "", kind="overhead").kept(PER_MESSAGE * framed + claimed)
 
 
 def _checked(trace: Trace, budget: Budget) -> Trace:
     if not budget.window or trace.total <= budget.packed_limit:
         return trace
-    if trace.total > budget.hard_limit:
+    if trace.total > budget.hard_limit and budget.enforced:
         sizes = {layer.id: layer.tokens for layer in trace.layers if layer.tokens}
         raise WindowTooSmall(budget.window, trace.total + budget.reserve, sizes=sizes | {"reply": budget.reserve})
     over = trace.total - budget.packed_limit

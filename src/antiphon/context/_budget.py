@@ -25,6 +25,7 @@ class Budget:
         counter: counts a text.
         counter_name: how traces call the counter.
         warning: a sentence for the trace if the window is a guess, else None.
+        enforced: whether what does not fit is refused; else it is sent, with a warning.
     """
 
     window: int
@@ -33,6 +34,7 @@ class Budget:
     counter: TokenCounter = estimate_tokens
     counter_name: str = "estimate"
     warning: str | None = None
+    enforced: bool = True
 
     @property
     def hard_limit(self) -> int:

@@ -11,8 +11,8 @@ from ..errors import Misuse, SummaryFailed
 from ..transcript._dialogue import completed, dialogue
 from ..transcript._turn import Turn
 from ._assembly import digest
+from ._counting import count_messages, count_parts
 from ._summarizing import INSTRUCTIONS, Summaries, Summary, boundary, key_of, marked
-from ._tokens import count_messages, count_parts
 from ._view import Assembled, Summarizer, View, summarizer_name
 
 OnFailure = Literal["fail", "trim", "full"]

@@ -1,4 +1,4 @@
-"""Counting: how many tokens a text and a message cost, without a tokenizer.
+"""Estimating: how many tokens a text costs, without a tokenizer.
 
 An estimate is a sum of 24 features of the text, each times a number fitted for a tokenizer family: letters, digits
 and punctuation, characters beyond ASCII by script, and runs of these. Against o200k its mean error is 8.5 % a text
@@ -10,26 +10,11 @@ from __future__ import annotations
 import importlib.resources
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
-
-from .._jsonable import encode
-from .._messages import File, Image, Message, Part, Reasoning, Text, ToolCall, ToolResult
 
 TokenCounter = Callable[[str], int]
 """Counts the tokens of a text, unbiased: caution is the budget's margin."""
-
-PER_MESSAGE = 4
-PER_CALL = 8
-"""Tokens that a message and a tool call cost beyond their text (chat templates frame each; measured medians)."""
-
-LOW_DETAIL_IMAGE = 85
-IMAGE = 1_105
-"""Tokens of an image: OpenAI's price for low detail, and for a square of 1,024 pixels in high detail
-(platform.openai.com, "Images and vision", calculating costs)."""
-
-FILE_PAGE = 2_000
-"""Tokens of a page of a document; pessimistic on purpose, for nobody knows before the provider has looked."""
 
 _CLASSES = bytearray(b"p" * 256)
 for _first, _last, _letter in (
@@ -117,40 +102,3 @@ def _estimated(text: str, family: str | None) -> int:
 
 _remembered = lru_cache(maxsize=256)(_estimated)
 """Instructions and the like are counted anew for every call; short texts are remembered, so that this costs nothing."""
-
-
-def count_part(part: Part, counter: TokenCounter) -> int:
-    """Tokens of one part, wherever it stands."""
-    match part:
-        case Text(text=text):
-            return counter(text)
-        case Reasoning(text=text):
-            return counter(text)
-        case ToolCall():
-            written = bytes(part.arguments_json).decode() if part.raw is None else part.raw
-            return PER_CALL + counter(part.name) + counter(written)
-        case ToolResult():
-            return counter(part.text)
-        case Image():
-            return LOW_DETAIL_IMAGE if part.detail == "low" else IMAGE
-        case File():
-            return FILE_PAGE * (part.pages or 1)
-
-
-def count_parts(message: Message, counter: TokenCounter) -> int:
-    """Tokens of a message's parts, without what frames it. The message keeps the figure of the last counter."""
-    counted_by, count = message.__dict__.get("_tokens", (None, 0))
-    if counted_by is not counter:
-        count = sum(count_part(part, counter) for part in message.parts)
-        message.__dict__["_tokens"] = (counter, count)
-    return int(count)
-
-
-def count_messages(messages: Sequence[Message], counter: TokenCounter) -> int:
-    """Tokens of all the messages' parts, without what frames them."""
-    return sum(count_parts(message, counter) for message in messages)
-
-
-def json_tokens(value: object, counter: TokenCounter) -> int:
-    """Tokens of a JSON value as it is sent."""
-    return counter(encode(value).decode())

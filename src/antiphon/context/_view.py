@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from .._messages import Message, StoredInput
+from .._tool_spec import ToolSpec
 from .._trace import Layer
+from ..transcript._replay import Compaction
 from ..transcript._turn import Turn
 from ._budget import UNBOUNDED, Budget
 
@@ -69,6 +71,14 @@ class View:
         state: the session's state, by key.
         ask: asks a summarizer; None where no model may be asked, as in a preview.
         derived: what is kept beside the journal; None where the store keeps nothing of the kind.
+        turn_id: the turn being answered.
+        instructions: the turn's pinned text, which is sent first whatever a context gives.
+        tools: what is offered, in order.
+        unlockable: what is offered only where a layer unlocks it.
+        rounds: what the running turn has said behind its input; empty until a call of it would not fit.
+        boundary: the first turn that is shown word for word where earlier ones are not, else None; for sources.
+        compactions: where a person asked for what came before to be summarised; counted in `turns`.
+        cache: what a context may keep for this session while the process lives. It may be emptied at any time.
     """
 
     session_id: str
@@ -84,6 +94,14 @@ class View:
     state: Mapping[str, Any] = field(default_factory=dict)
     ask: Asks | None = None
     derived: Derived | None = None
+    turn_id: str = ""
+    instructions: str = ""
+    unlockable: Sequence[ToolSpec] = ()
+    tools: Sequence[ToolSpec] = ()
+    rounds: Sequence[Message] = ()
+    boundary: str | None = None
+    compactions: Sequence[Compaction] = ()
+    cache: MutableMapping[Any, Any] = field(default_factory=dict)
 
 
 class Assembled(NamedTuple):
@@ -95,6 +113,9 @@ class Assembled(NamedTuple):
         with_input: a block behind the input's own parts, in the same message.
         layers: the trace's lines for all of this; made from what is above where left out.
         warnings: sentences for the trace.
+        tools: what is offered, in order; None offers all that the view has.
+        rounds: what stands for the running turn's own messages behind its input; None leaves them as they are.
+        budget: the budget that was kept, where it is not the view's.
     """
 
     before_input: Sequence[Message | Mapping[str, Any]]
@@ -102,6 +123,9 @@ class Assembled(NamedTuple):
     with_input: str = ""
     layers: Sequence[Layer] = ()
     warnings: Sequence[str] = ()
+    tools: Sequence[ToolSpec] | None = None
+    rounds: Sequence[Message | Mapping[str, Any]] | None = None
+    budget: Budget | None = None
 
 
 Built = Assembled | Sequence[Message | Mapping[str, Any]]

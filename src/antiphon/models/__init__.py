@@ -1,8 +1,9 @@
 """Models: what is asked, what comes back, and the seam between."""
 
+from .._tool_spec import ToolSpec
 from ._events import FinishReason, ModelEvent, ReasoningPiece, Replied, Retry, TextPiece
 from ._model import HasWindow, Model
-from ._request import ModelRequest, ToolSpec
+from ._request import ModelRequest
 
 __all__ = [
     "FinishReason",

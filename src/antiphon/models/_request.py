@@ -7,15 +7,7 @@ from dataclasses import dataclass, field
 
 from .._jsonable import Jsonable
 from .._messages import Message
-
-
-@dataclass(frozen=True, slots=True)
-class ToolSpec:
-    """A tool as a model is told of it: name, description, and the JSON Schema of its arguments."""
-
-    name: str
-    description: str
-    parameters: Mapping[str, Jsonable]
+from .._tool_spec import ToolSpec
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from .._jsonable import freeze
 from .._messages import Message, ToolCall
 from ..context import Assembled, Budget, Context, ContextFunction, Shown, View
 from ..context._assembly import Call, assemble, read_built
-from ..context._tokens import count_messages, estimate_tokens
+from ..context._counting import count_messages
+from ..context._tokens import estimate_tokens
 from ..errors import Misuse
 from ..journal import (
     ContextCleared,

@@ -7,7 +7,7 @@ to blame is the caller's to say.
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, Collection, Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from .._jsonable import NULL, Jsonable, thaw_object
 from ..errors import CorruptJournal, UnsupportedVersion
@@ -15,6 +15,7 @@ from ..journal._codec import Line, decode, decode_all
 from ..journal._entries import (
     TURN_ENTRIES,
     ContextCleared,
+    ContextCompacted,
     Entry,
     SessionCreated,
     SessionRenamed,
@@ -26,6 +27,20 @@ from ..journal._entries import (
 )
 from ..journal._lifecycle import ABSENT, NotAllowed, TurnState, after
 from ._turn import Turn, TurnStatus
+
+
+class Compaction(NamedTuple):
+    """A person asked for earlier turns to be summarised.
+
+    Attributes:
+        after: how many turns stood there by then.
+        covers: how many of these are covered.
+        focus: what the summary should keep above all, or None.
+    """
+
+    after: int
+    covers: int
+    focus: str | None = None
 
 
 class _Record:
@@ -52,6 +67,7 @@ class Transcript:
         state: the session's state, by key, as frozen JSON.
         kept_texts: digests of the layer texts that the journal holds.
         clearings: how many turns stood before each clearing of the context.
+        compactions: where a person asked for earlier turns to be summarised.
     """
 
     def __init__(self, session_id: str) -> None:
@@ -63,6 +79,7 @@ class Transcript:
         self.state: dict[str, StateChanged] = {}
         self.kept_texts: set[str] = set()
         self.clearings: list[int] = []
+        self.compactions: list[Compaction] = []
         self._records: dict[str, _Record] = {}
         self._turns: list[Turn] = []
         self._unread: list[_Record] = []
@@ -134,6 +151,11 @@ class Transcript:
             self.state[entry.key] = entry
         elif isinstance(entry, ContextCleared):
             self.clearings.append(len(self._records))
+        elif isinstance(entry, ContextCompacted):
+            # One that names a turn which is not here, as in the journal of another writer, covers nothing.
+            record = self._records.get(entry.up_to)
+            covers = 0 if record is None else record.place + 1
+            self.compactions.append(Compaction(len(self._records), covers, entry.focus))
 
     def state_of(self, turn_id: str) -> TurnState:
         """Where a turn stands; an unknown one is absent."""
