@@ -144,14 +144,27 @@ class Layer:
         """This layer under another id: two of one build may not share one."""
         return self._with(id=id)
 
+    def placed(self) -> Self:
+        """This layer, counted where it is placed, which is not where every kind has its place."""
+        return self._with(where=self.placement)
+
     def kept(self, tokens: int, *, digest: str | None = None, since: str | None = None) -> Self:
         """This layer, sent whole, at the counted cost; `since`: the first turn of a history that was cut."""
         return self._with(tokens=tokens, original_tokens=tokens, digest=digest, since=since)
 
-    def truncated(self, text: str, tokens: int, *, original_tokens: int, digest: str | None, reason: str) -> Self:
-        """This layer, of which `text` is sent."""
+    def truncated(
+        self,
+        text: str,
+        tokens: int,
+        *,
+        original_tokens: int,
+        digest: str | None,
+        reason: str,
+        items: Sequence[str] = (),
+    ) -> Self:
+        """This layer, of which `text` is sent, or `items`, which it is made of."""
         fate = {"status": "truncated", "tokens": tokens, "original_tokens": original_tokens}
-        return self._with(**fate, text=text, digest=digest, reason=reason)
+        return self._with(**fate, text=text, items=tuple(items), digest=digest, reason=reason)
 
     def cut(self, *, since: str | None, stubbed: str | None, original_tokens: int, reason: str | None) -> Self:
         """This history, of which earlier parts are not sent, or not as they were."""
