@@ -1,0 +1,117 @@
+"""Sizes of turns: bytes of what the journal holds, unit by unit, so that history can be cut without making messages.
+
+A unit is an input with the first model reply to it and the results of that reply's calls, or one later reply with
+its results: what is kept, made shorter or left out as one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from .._messages import Image, Message, Part, Reasoning, StoredInput, Text, ToolCall, ToolResult
+from ..journal._entries import ModelReplied, ToolReturned, TurnAccepted, TurnCompleted, TurnSteered
+from ._turn import Turn
+
+LONG = 400
+"""Bytes of JSON above which a result, or the arguments of a call, may be replaced by a stub."""
+
+BYTES_PER_TOKEN = 4
+"""For sizes only: they decide where history is cut, so they may depend on nothing but what the journal holds."""
+
+_STUB = 240
+_FRAME, _CALL, _IMAGE, _PAGE = 16, 32, 4_420, 8_000
+
+
+class Size(NamedTuple):
+    """Bytes of a unit, as it is and with stubs in place of what is long."""
+
+    full: int
+    stubbed: int
+
+
+def tools_run(turn: Turn) -> tuple[str, ...]:
+    """Names of the tools that gave a result in a turn, each once, in order."""
+    if len(turn.entries) < 4:  # accepted, replied, started and returned come first
+        return ()
+    found = (entry.name for entry in turn.entries if type(entry) is ToolReturned and not entry.is_error)
+    return tuple(dict.fromkeys(found))
+
+
+def sizes_of(turn: Turn, *, note: bool) -> list[Size]:
+    """Sizes of a turn's units, read from its entries, so that no message has to be made."""
+    if turn.status != "completed":
+        return [Size(_STUB, _STUB)] if note and tools_run(turn) else []
+    found: list[Size] = []
+    full = stubbed = waiting = 0
+    replied = False
+    for entry in turn.entries:
+        kind = type(entry)
+        if kind is TurnAccepted:
+            full = stubbed = _FRAME + _input_size(entry.input)  # type: ignore[union-attr]
+        elif kind is TurnSteered:
+            waiting += _FRAME + _input_size(entry.input)  # type: ignore[union-attr]
+        elif kind is ToolReturned:
+            size = _returned_size(entry)  # type: ignore[arg-type]
+            full, stubbed = full + size.full, stubbed + size.stubbed
+        elif kind is ModelReplied or kind is TurnCompleted:
+            if replied:
+                found.append(Size(full, stubbed))
+                full = stubbed = 0
+            size = _reply_size(entry)  # type: ignore[arg-type]
+            full, stubbed = full + waiting + size.full, stubbed + waiting + size.stubbed
+            waiting, replied = 0, True
+    found.append(Size(full + waiting, stubbed + waiting))
+    return found
+
+
+def _reply_size(entry: ModelReplied | TurnCompleted) -> Size:
+    if isinstance(entry, TurnCompleted) and entry.output is not None:
+        size = _FRAME + _text_size(entry.output)
+        return Size(size, size)
+    message = entry.reply if isinstance(entry, TurnCompleted) else entry.message
+    return message_size(message)
+
+
+def _returned_size(entry: ToolReturned) -> Size:
+    size = _json_size(entry.output_json)
+    media = sum(_part_size(part).full for part in getattr(entry, "media", ()))
+    return Size(_FRAME + size + media, _FRAME + (_STUB if size > LONG or media else size))
+
+
+def message_size(message: Message) -> Size:
+    """Bytes of a message, framing included."""
+    sizes = [_part_size(part) for part in message.parts]
+    return Size(_FRAME + sum(size.full for size in sizes), _FRAME + sum(size.stubbed for size in sizes))
+
+
+def _part_size(part: Part) -> Size:
+    match part:
+        case Text() | Reasoning():
+            size = _text_size(part.text)
+        case ToolCall():
+            size = _json_size(part.arguments_json)
+            rest = _CALL + len(part.name)
+            return Size(size + rest, (_STUB if size > LONG else size) + rest)
+        case ToolResult():
+            size = _json_size(part.output_json)
+            media = sum(_part_size(inside).full for inside in getattr(part, "media", ()))
+            return Size(size + media, _STUB if size > LONG or media else size)
+        case Image():
+            size = _IMAGE
+        case _:
+            size = _PAGE * (part.pages or 1)
+    return Size(size, size)
+
+
+def _input_size(given: StoredInput) -> int:
+    return _text_size(given) if isinstance(given, str) else sum(_part_size(part).full for part in given)
+
+
+def _text_size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def _json_size(raw: msgspec.Raw) -> int:
+    return memoryview(raw).nbytes
