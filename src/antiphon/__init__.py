@@ -13,6 +13,7 @@ _HOMES = {
     "Budget": "context",
     "Canceled": "chat",
     "Chat": "chat",
+    "Compacted": "chat",
     "Compacting": "chat",
     "Completed": "chat",
     "Context": "context",
@@ -26,6 +27,7 @@ _HOMES = {
     "Image": "_messages",
     "InMemoryStore": "stores",
     "Layer": "_trace",
+    "LayeredContext": "context",
     "Limits": "chat",
     "Line": "journal",
     "LiveTurn": "chat",
@@ -40,6 +42,7 @@ _HOMES = {
     "Session": "chat",
     "SessionSummary": "chat",
     "Shown": "context",
+    "Source": "context",
     "StateChanged": "chat",
     "Steered": "chat",
     "Store": "stores",
@@ -58,6 +61,7 @@ _HOMES = {
     "View": "context",
     "errors": "errors",
     "estimate_tokens": "context",
+    "source": "context",
 }
 
 if TYPE_CHECKING:
@@ -68,6 +72,7 @@ if TYPE_CHECKING:
     from .chat import (
         Canceled,
         Chat,
+        Compacted,
         Compacting,
         Completed,
         ContextBuilt,
@@ -94,11 +99,14 @@ if TYPE_CHECKING:
         Budget,
         Context,
         FullContext,
+        LayeredContext,
         Shown,
+        Source,
         Summary,
         SummaryContext,
         View,
         estimate_tokens,
+        source,
     )
     from .journal import Line
     from .models import Model, Replied
@@ -112,6 +120,7 @@ __all__ = [
     "Budget",
     "Canceled",
     "Chat",
+    "Compacted",
     "Compacting",
     "Completed",
     "Context",
@@ -125,6 +134,7 @@ __all__ = [
     "Image",
     "InMemoryStore",
     "Layer",
+    "LayeredContext",
     "Limits",
     "Line",
     "LiveTurn",
@@ -139,6 +149,7 @@ __all__ = [
     "Session",
     "SessionSummary",
     "Shown",
+    "Source",
     "StateChanged",
     "Steered",
     "Store",
@@ -157,6 +168,7 @@ __all__ = [
     "View",
     "errors",
     "estimate_tokens",
+    "source",
 ]
 
 

@@ -291,6 +291,23 @@ class Session:
         """
         self._loop.run(lambda: self._async.clear_context())
 
+    def compact(self, *, focus: str | None = None) -> Summary:
+        """Summarise the turns so far now, and not when they no longer fit; the transcript keeps everything.
+
+        Args:
+            focus: what the summary should keep above all.
+
+        Returns:
+            The summary: what later contexts show in place of these turns.
+
+        Raises:
+            SummaryFailed: if none could be written; nothing is changed.
+            SessionBusy: if a turn runs, here or elsewhere.
+            Misuse: if there is no turn yet, or the Chat's context writes no summaries.
+            StoreError: if it could not be committed.
+        """
+        return self._loop.run(lambda: self._async.compact(focus=focus))
+
     def fork(self, *, at: str | None = None, id: str | None = None) -> Session:
         """Begin another session with this one's turns; this one stays as it is.
 

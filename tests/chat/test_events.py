@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from antiphon import (
     Canceled,
     Chat,
+    Compacted,
     Compacting,
     Completed,
     ContextBuilt,
@@ -60,6 +61,7 @@ EVENTS: list[Event] = [
     ModelReplied(message=Message("assistant", (Text("x"), ToolCall.of("1", "f", arguments={"a": 1})))),
     Steered(input="more"),
     Retrying(attempt=1, delay=0.5, reason="busy"),
+    Compacted(summary="They spoke of the harbour."),
     Compacting(),
     StateChanged(key="k", value={"a": [1]}),
     Completed(reply=REPLY),

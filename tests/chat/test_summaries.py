@@ -465,11 +465,11 @@ async def test_after_a_summary_everything_is_still_there() -> None:
     assert [message.text for message in fork.messages()] == [each["content"] for each in talk(3)]
 
 
-async def test_a_summary_is_told_of_as_it_begins() -> None:
-    """A reader of the turn hears that it is being compacted, before the context is built."""
+async def test_a_summary_is_told_of_as_it_begins_and_ends() -> None:
+    """A reader of the turn hears that it is being compacted, and then the summary, before the context is built."""
     session = await long_session(Chat(answering(), context=SummaryContext(Writer())), 21)
     types = [event.type async for event in session.send("question 22")]
-    assert types[:3] == ["turn.accepted", "context.compacting", "turn.shown"]
+    assert types[:4] == ["turn.accepted", "context.compacting", "context.compacted", "turn.shown"]
 
 
 async def test_what_lies_beside_the_journal_is_small(tmp_path: Path) -> None:

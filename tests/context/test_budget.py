@@ -11,7 +11,7 @@ WARNING = "the model's window is unknown, so 8,192 tokens are assumed"
 @pytest.mark.parametrize("window", [0, None])
 def test_unknown_window_is_never_unlimited(window: int | None) -> None:
     """0 and None mean the same: nobody knows, so 8,192 tokens are assumed, with a warning."""
-    assert budget_for(window) == Budget(UNKNOWN_WINDOW, 1_024, 716, warning=WARNING)
+    assert budget_for(window) == Budget(UNKNOWN_WINDOW, 1_024, 716, warning=WARNING, known=False)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from antiphon import Assembled, FullContext, Layer, Message, SummaryContext, View
+from antiphon import Assembled, FullContext, Layer, LayeredContext, Message, SummaryContext, View, source
 from antiphon.context import Context, ContextFunction
 from antiphon.errors import Misuse
 from antiphon.testing import ContextContract
@@ -38,6 +38,33 @@ class TestIncrementalSummaryContext(ContextContract):
 
     def make_context(self) -> Context:
         return SummaryContext(keep_recent=2, compact_after=6, incremental=True, on_failure="full")
+
+
+class TestLayeredContext(ContextContract):
+    """Everything under one budget, with room for all of it."""
+
+    def make_context(self) -> Context:
+        return LayeredContext(window=32_000)
+
+
+class TestLayeredContextInASmallWindow(ContextContract):
+    """One that has to summarise, with a source of its own."""
+
+    def make_context(self) -> Context:
+        return LayeredContext(window=2_000, sources=[hour])
+
+
+class TestLayeredContextThatTrims(ContextContract):
+    """One that leaves out."""
+
+    def make_context(self) -> Context:
+        return LayeredContext(window=1_500, when_full="trim", keep_recent=2)
+
+
+@source("hour")
+async def hour(view: View) -> str:
+    """Tells how many turns there were."""
+    return f"turn {len(view.turns) + 1}"
 
 
 def last(view: View) -> Sequence[dict[str, str]]:

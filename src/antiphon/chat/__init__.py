@@ -3,6 +3,7 @@
 from ._chat import Chat
 from ._events import (
     Canceled,
+    Compacted,
     Compacting,
     Completed,
     ContextBuilt,
@@ -29,6 +30,7 @@ from ._why import Fate
 __all__ = [
     "Canceled",
     "Chat",
+    "Compacted",
     "Compacting",
     "Completed",
     "ContextBuilt",

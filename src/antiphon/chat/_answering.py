@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from .._jsonable import Jsonable
 from ..context._budget import UNBOUNDED, Budget, budget_for
+from ..context._families import counter_for
 from ..models import HasWindow, Model
 from ._responder import Responder, responder_name
 
@@ -34,7 +35,8 @@ class Answering:
 
 def by_model(model: Model) -> Answering:
     """Let a model answer; one that does not say what it holds is taken to hold little."""
-    return Answering(model.name, budget_for(model.window if isinstance(model, HasWindow) else None), model=model)
+    window = model.window if isinstance(model, HasWindow) else None
+    return Answering(model.name, budget_for(window, counter=counter_for(str(model.name))), model=model)
 
 
 def by_responder(responder: Responder) -> Answering:

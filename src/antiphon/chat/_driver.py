@@ -48,7 +48,7 @@ class Driver:
         self.log = log
         self.closing = False
         self._recorder = ground.recorder
-        services = Services(SummarizerOf(plan, log), ground.derived, ground.cache)
+        services = Services(SummarizerOf(plan, log.emit), ground.derived, ground.cache)
         self._showing = Showing(plan, ground.recorder, scope=ground.scope, services=services)
         self._asking = Asking(plan, self.log, transcript=ground.recorder.transcript)
         self._stop: Stopped | None = None
@@ -125,12 +125,18 @@ class Driver:
     async def show(self, effect: Show) -> Built | Broken | Stopped:
         """Build what a call is shown."""
         try:
-            built = await self._stoppable(self._showing.build(effect.call, offer_tools=effect.offer_tools))
+            built = await self._stoppable(self._showing.build(effect))
         except Exception as error:  # isolates: custom context
             return Broken(self._of_this_turn(error))
         if isinstance(built, Built):
+            self._say_shorter(effect, built.shown)
             self.log.emit(events.ContextBuilt(trace=built.shown.trace))
         return built
+
+    def _say_shorter(self, effect: Show, shown: Shown) -> None:
+        if effect.refused is not None and shown.trace.total < effect.refused.trace.total:
+            reason = f"{effect.refused.trace.total:,} tokens were too long; asking again with {shown.trace.total:,}"
+            self.log.emit(events.Retrying(attempt=2, delay=0.0, reason=reason))
 
     async def ask(self, effect: Ask) -> Answered | Broken | Stopped:
         """Ask the model once."""

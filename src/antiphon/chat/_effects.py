@@ -73,10 +73,15 @@ class MoreSteering(msgspec.Struct, frozen=True):
 
 
 class Show(Effect[Built | Broken | Stopped], frozen=True):
-    """Build what call number `call` is shown. `offer_tools`: False for the last call that the limits allow."""
+    """Build what call number `call` is shown.
+
+    `offer_tools`: False for the last call that the limits allow. `refused`: what was built for it was too long for its
+    model, as the provider counts.
+    """
 
     call: int
     offer_tools: bool = True
+    refused: Shown | None = None
 
 
 class Ask(Effect[Answered | Broken | Stopped], frozen=True):

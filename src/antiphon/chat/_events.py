@@ -86,6 +86,13 @@ class Compacting(Event, frozen=True, kw_only=True):
     type: ClassVar[str] = "context.compacting"
 
 
+class Compacted(Event, frozen=True, kw_only=True):
+    """Earlier turns are summarised. `summary` is the text that stands for them from now on, if it is of use."""
+
+    summary: str
+    type: ClassVar[str] = "context.compacted"
+
+
 class StateChanged(Event, frozen=True, kw_only=True):
     """A value of the session's state is another one now; on `session.events` only."""
 

@@ -9,6 +9,7 @@ from typing import Any
 from .._jsonable import Jsonable, freeze
 from .._messages import Message, Text
 from .._usage import Usage
+from ..errors import ContextTooLong
 from ..journal._entries import (
     Failure,
     KnownEntry,
@@ -53,6 +54,7 @@ class Turning:
         responder: what answers, for the outcome's metadata.
         calls: model calls so far.
         usage: tokens so far.
+        shortened: whether a call was made shorter because its model found it too long.
     """
 
     turn_id: str
@@ -61,6 +63,7 @@ class Turning:
     responder: Jsonable
     calls: int = 0
     usage: Usage = field(default_factory=Usage)
+    shortened: bool = False
 
 
 def run_turn(turning: Turning) -> Loop[Ended]:
@@ -77,7 +80,7 @@ def _one_call(turning: Turning) -> Loop[Ended | None]:
     built = yield from perform(Show(turning.calls, offer_tools))
     if not isinstance(built, Built):
         return (yield from _end_without_reply(turning, built))
-    answer = yield from perform(Ask(built.shown, turning.calls, offer_tools))
+    built, answer = yield from _asked(turning, built, offer_tools=offer_tools)
     if not isinstance(answer, Answered):
         return (yield from _end_without_reply(turning, answer))
     turning.usage += answer.reply.usage or Usage()
@@ -85,6 +88,20 @@ def _one_call(turning: Turning) -> Loop[Ended | None]:
     if answer.reply.message.calls:
         return (yield from _round(turning, answer, seen=built.steered, last=last))
     return (yield from _end_with_reply(turning, answer, seen=built.steered, last=last))
+
+
+def _asked(turning: Turning, built: Built, *, offer_tools: bool) -> Loop[tuple[Built, Answered | Broken | Stopped]]:
+    """Ask; a call that its model finds too long is made shorter and asked again, once a turn."""
+    answer = yield from perform(Ask(built.shown, turning.calls, offer_tools))
+    if not isinstance(answer, Broken) or not isinstance(answer.error, ContextTooLong) or turning.shortened:
+        return built, answer
+    turning.shortened = True
+    again = yield from perform(Show(turning.calls, offer_tools, refused=built.shown))
+    if isinstance(again, Stopped):
+        return built, again
+    if not isinstance(again, Built) or again.shown.trace.total >= built.shown.trace.total:
+        return built, answer  # nothing can be left out: what the provider said is why
+    return again, (yield from perform(Ask(again.shown, turning.calls, offer_tools)))
 
 
 def _round(turning: Turning, answer: Answered, *, seen: int, last: bool) -> Loop[Ended | None]:

@@ -39,6 +39,7 @@ class Planner:
 
     Attributes:
         closed: whether the Chat is closed: no turn starts any more.
+        context: decides what models are shown.
         running: what runs; a task that nobody holds may be collected before its end.
 
     Raises:
@@ -60,7 +61,8 @@ class Planner:
         self.running: set[object] = set()
         self._made: dict[str, Model] = {}
         self._settings = settings
-        self._build = building(settings.context)
+        self.context: AnyContext = FullContext() if settings.context is None else settings.context
+        self._build = building(self.context)
         self._answers = by_responder(settings.responder) if settings.responder is not None else None
         if settings.model is not None:
             self._answers = by_model(self.model(settings.model))

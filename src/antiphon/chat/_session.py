@@ -8,11 +8,12 @@ from typing import Any, Protocol, Unpack
 from .._ids import new_id
 from .._jsonable import Jsonable, check
 from .._messages import Input, Message, StoredInput, stored_input
-from ..context import Shown
+from ..context import Shown, Summary
 from ..errors import Misuse, SessionBusy, SessionClosed
 from ..journal import ContextCleared, Entry, FeedbackRecorded, SessionRenamed, TurnAccepted
 from ..stores import Store
 from ..transcript import Transcript, Turn
+from ._compacting import Compactions
 from ._derived import beside_journal
 from ._ground import Ground
 from ._limits import TurnOptions, checked_options
@@ -63,6 +64,7 @@ class Session(LooksBack):
         derived = beside_journal(shelf.store, self.id)
         ground = Ground(shelf.store, recorder, scope=self.scope, derived=derived, listening=self.events)
         super().__init__(ground, Sending(planner, ground))
+        self._compactions = Compactions(ground)
 
     @property
     def live_turn(self) -> LiveTurn | None:
@@ -221,6 +223,27 @@ class Session(LooksBack):
             StoreError: if it could not be committed.
         """
         await self._write(ContextCleared)
+
+    async def compact(self, *, focus: str | None = None) -> Summary:
+        """Summarise the turns so far now, and not when they no longer fit; the transcript keeps everything.
+
+        Args:
+            focus: what the summary should keep above all.
+
+        Returns:
+            The summary: what later contexts show in place of these turns.
+
+        Raises:
+            SummaryFailed: if none could be written; nothing is changed.
+            SessionBusy: if a turn runs, here or elsewhere.
+            Misuse: if there is no turn yet, or the Chat's context writes no summaries.
+            StoreError: if it could not be committed.
+        """
+        if self._planner.closed:
+            raise SessionClosed(self.id)
+        self._sending.must_be_idle()
+        plan = self._planner.plan("compaction", "", options={})
+        return await self._compactions.compact(plan, self._planner.context, focus=focus)
 
     async def fork(self, *, at: str | None = None, id: str | None = None) -> Session:
         """Begin another session with this one's turns; this one stays as it is.

@@ -10,12 +10,14 @@ from .._jsonable import NULL, freeze
 from .._messages import Message, input_text
 from .._trace import Trace
 from ..context._assembly import Call, Shown
+from ..context._budget import smaller
+from ..context._prefix import shared_tokens
 from ..context._showing import TurnShowing
 from ..context._view import Asks, Derived, View
 from ..journal._entries import TurnShown
 from ..transcript import Transcript, Turn
 from ..transcript._replay import Compaction
-from ._effects import Built
+from ._effects import Built, Show
 from ._plan import TurnPlan
 from ._recorder import Recorder
 
@@ -39,20 +41,35 @@ class Showing:
         self._turn: TurnShowing | None = None
         self.last: Shown | None = None
 
-    async def build(self, number: int, *, offer_tools: bool = True) -> Built:
-        """Build what call `number` is shown, and let its trace travel with the next append."""
+    async def build(self, effect: Show) -> Built:
+        """Build what a call is shown, and let its trace travel with the next append."""
         transcript = self._recorder.transcript
-        if self._turn is None:
+        if self._turn is None or effect.refused is not None:
             view = view_of(self._plan, transcript, scope=self._scope, services=self._services)
+            if effect.refused is not None:
+                view = replace(view, budget=smaller(view.budget, effect.refused.trace))
             self._turn = TurnShowing(self._plan.build, view)
         turn = transcript.turn(self._plan.turn_id, live=(self._plan.turn_id,))
         assert turn is not None  # a turn is accepted before it is shown to anyone
-        shown = await self._turn.shown(turn.messages, call=call_of(self._plan, number))
-        if not offer_tools:
+        shown = await self._turn.shown(turn.messages, call=call_of(self._plan, effect.call))
+        if not effect.offer_tools:
             shown = shown.without_tools()
-        self._note(number, shown)
-        self.last = shown
+        shown = self._beside_the_one_before(shown)
+        if effect.refused is None or shown.trace.total < effect.refused.trace.total:
+            self._note(effect.call, shown)
+            self.last = shown
         return Built(shown, len(turn.steering))
+
+    def _beside_the_one_before(self, shown: Shown) -> Shown:
+        """The same, its trace telling how much of it begins as the call before did."""
+        cache = self._services.cache
+        before: Shown | None = None if cache is None else cache.get("shown")
+        if cache is not None:
+            cache["shown"] = shown
+        if before is None:
+            return shown
+        same = shared_tokens(before, shown, self._plan.answers.budget.counter)
+        return replace(shown, trace=replace(shown.trace, shared=same))
 
     def _note(self, number: int, shown: Shown) -> None:
         texts = self._new_texts(shown.trace)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._messages import Message
@@ -12,8 +12,7 @@ from ..context._summarizing import marked, pieces, shortened, summary_prompt
 from ..context._view import Summarizer, summarizer_name
 from ..errors import SummaryFailed
 from ..models import HasWindow, Model, ModelRequest, Replied
-from ._events import Compacting
-from ._log import EventLog
+from ._events import Compacted, Compacting, Event
 from ._plan import TurnPlan
 from ._responder import closing
 
@@ -21,9 +20,9 @@ from ._responder import closing
 class SummarizerOf:
     """Asks the summarizers of one turn; see `antiphon.context.View.ask`."""
 
-    def __init__(self, plan: TurnPlan, log: EventLog) -> None:
+    def __init__(self, plan: TurnPlan, emit: Callable[[Event], None]) -> None:
         self._plan = plan
-        self._log = log
+        self._emit = emit
 
     async def __call__(self, by: Summarizer | None, messages: Sequence[Message], /, *, instructions: str) -> str:
         """Ask, and give the summarizer's text.
@@ -32,7 +31,7 @@ class SummarizerOf:
             SummaryFailed: if it raised, gave no text, or there is nobody to ask.
         """
         name = self._plan.answers.name if by is None else summarizer_name(by)
-        self._log.emit(Compacting())
+        self._emit(Compacting())
         try:
             text = await self._text(by, messages, instructions=instructions)
         except SummaryFailed:
@@ -41,6 +40,7 @@ class SummarizerOf:
             raise SummaryFailed(name, f"it raised {type(error).__name__}: {error}") from error
         if not isinstance(text, str) or not text.strip():
             raise SummaryFailed(name, "it gave no text")
+        self._emit(Compacted(summary=text))
         return text
 
     async def _text(self, by: Summarizer | None, messages: Sequence[Message], *, instructions: str) -> Any:

@@ -17,7 +17,11 @@ from .._trace import Layer, Trace
 from ..errors import Misuse, WindowTooSmall
 from ._budget import Budget
 from ._counting import PER_MESSAGE, count_messages, count_parts, count_tools
+from ._tokens import TokenCounter
 from ._view import Assembled, Built
+
+SYSTEM_SEAM = "\n\n"
+"""What stands between the instructions and the system text behind them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +107,7 @@ def assemble(
     before = [message for message in assembled.before_input if isinstance(message, Message)]
     lifted = [message.text for message in before if message.role == "system"]
     before = [message for message in before if message.role != "system"]
-    system = "\n\n".join(text for text in (instructions, assembled.system, *lifted) if text)
+    system = SYSTEM_SEAM.join(text for text in (instructions, assembled.system, *lifted) if text)
     newest = own[0] if not assembled.with_input else _with_block(own[0], assembled.with_input)
     said = _said(assembled, own, covered=covered)
     tools = tuple(call.tools if assembled.tools is None else assembled.tools)
@@ -115,7 +119,7 @@ def assemble(
         call=call.number,
         model=call.model,
         layers=_one_name_each(
-            [*_lines(assembled, sent, budget=budget), _overhead(assembled, system, messages=messages)]
+            [*_lines(assembled, sent, budget=budget), _overhead(assembled, sent, count=budget.counter)]
         ),
         window=budget.window,
         reserve=budget.reserve,
@@ -156,8 +160,8 @@ def _apart(block: str) -> str:
 
 def _lines(assembled: Assembled, sent: _Sent, *, budget: Budget) -> list[Layer]:
     """One line for each piece, in the order of the request's places."""
-    count, own = budget.counter, [line for line in assembled.layers if line.kind != "overhead"]
-    added = "\n\n".join(text for text in (assembled.system, *sent.lifted) if text)
+    count, own = budget.counter, assembled.layers
+    added = SYSTEM_SEAM.join(text for text in (assembled.system, *sent.lifted) if text)
     block = _apart(assembled.with_input)
     lines = [_text_line("instructions", sent.instructions, tokens=count(sent.instructions))]
     if not sent.instructions:
@@ -167,7 +171,7 @@ def _lines(assembled: Assembled, sent: _Sent, *, budget: Budget) -> list[Layer]:
     if sent.tools:
         line = Layer("tools", "", kind="tools").kept(count_tools(sent.tools, count))
         lines.append(line.remarked(reason=f"{len(sent.tools)} schema{'s' if len(sent.tools) > 1 else ''}"))
-    lines += [line for line in own if line.where == "history"]
+    lines += [line for line in own if line.where == "history" and line.id != "turn"]
     before = Layer("history", "", kind="history").kept(count_messages(sent.before, count))
     lines += _unclaimed(assembled.layers, before)
     if not any(line.where == "history" for line in lines):
@@ -176,7 +180,8 @@ def _lines(assembled: Assembled, sent: _Sent, *, budget: Budget) -> list[Layer]:
     lines += _unclaimed(assembled.layers, _text_line("block", block, tokens=count(block)))
     lines.append(Layer("input", "", kind="input").kept(count_parts(sent.newest, count)))
     if sent.said:
-        lines.append(Layer("turn", "", kind="history").kept(count_messages(sent.said, count)))
+        claimed = next((line for line in own if line.id == "turn"), Layer("turn", "", kind="history"))
+        lines.append(claimed.costing(count_messages(sent.said, count) - claimed.tokens))
     return lines
 
 
@@ -201,10 +206,11 @@ def _one_name_each(lines: Sequence[Layer]) -> tuple[Layer, ...]:
     return tuple(named)
 
 
-def _overhead(assembled: Assembled, system: str, *, messages: Sequence[Message]) -> Layer:
-    framed = len(messages) + (1 if system else 0)
-    claimed = sum(line.tokens for line in assembled.layers if line.kind == "overhead")
-    return Layer("overhead", "", kind="overhead").kept(PER_MESSAGE * framed + claimed)
+def _overhead(assembled: Assembled, sent: _Sent, *, count: TokenCounter) -> Layer:
+    system = [text for text in (sent.instructions, assembled.system, *sent.lifted) if text]
+    framed = len(sent.before) + 1 + len(sent.said) + (1 if system else 0)
+    seam = count(SYSTEM_SEAM) if sent.instructions and len(system) > 1 else 0
+    return Layer("overhead", "", kind="overhead").kept(PER_MESSAGE * framed + seam)
 
 
 def _checked(trace: Trace, budget: Budget) -> Trace:

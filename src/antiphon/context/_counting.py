@@ -7,19 +7,26 @@ from collections.abc import Sequence
 from .._jsonable import encode
 from .._messages import File, Image, Message, Part, Reasoning, Text, ToolCall, ToolResult
 from .._tool_spec import ToolSpec
+from ._media_cost import FILE_PAGE, IMAGE, LOW_DETAIL_IMAGE, media_cost
 from ._tokens import TokenCounter
+
+__all__ = [
+    "FILE_PAGE",
+    "IMAGE",
+    "LOW_DETAIL_IMAGE",
+    "PER_CALL",
+    "PER_MESSAGE",
+    "PER_TOOL",
+    "count_messages",
+    "count_part",
+    "count_parts",
+    "count_tool",
+    "count_tools",
+]
 
 PER_MESSAGE = 4
 PER_CALL = 8
 """Tokens that a message and a tool call cost beyond their text (chat templates frame each; measured medians)."""
-
-LOW_DETAIL_IMAGE = 85
-IMAGE = 1_105
-"""Tokens of an image: OpenAI's price for low detail, and for a square of 1,024 pixels in high detail
-(platform.openai.com, "Images and vision", calculating costs)."""
-
-FILE_PAGE = 2_000
-"""Tokens of a page of a document; pessimistic on purpose, for nobody knows before the provider has looked."""
 
 PER_TOOL = 8
 """Tokens that the offer of a tool costs beyond its text."""
@@ -36,11 +43,10 @@ def count_part(part: Part, counter: TokenCounter) -> int:
             written = bytes(part.arguments_json).decode() if part.raw is None else part.raw
             return PER_CALL + counter(part.name) + counter(written)
         case ToolResult():
-            return counter(part.text)
-        case Image():
-            return LOW_DETAIL_IMAGE if part.detail == "low" else IMAGE
-        case File():
-            return FILE_PAGE * (part.pages or 1)
+            family = getattr(counter, "family", None)
+            return counter(part.text) + sum(media_cost(each, family) for each in part.media)
+        case Image() | File():
+            return media_cost(part, getattr(counter, "family", None))
 
 
 def count_parts(message: Message, counter: TokenCounter) -> int:

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
@@ -62,6 +62,19 @@ class Summary:
             return None if kept is None else msgspec.convert(json.loads(kept), cls)
         except (ValueError, msgspec.ValidationError):
             return None
+
+
+@runtime_checkable
+class Compacts(Protocol):
+    """A context that can summarise earlier turns when a person asks for it."""
+
+    async def compact(self, view: View, *, focus: str | None = None) -> Summary:
+        """Write the summary of all earlier turns and keep it.
+
+        Raises:
+            SummaryFailed: if none could be written.
+        """
+        ...
 
 
 def boundary(answered: int, *, keep_recent: int, compact_after: int) -> int:

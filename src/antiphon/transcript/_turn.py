@@ -222,4 +222,4 @@ def _results(calls: Sequence[ToolCall], returned: Mapping[str, ToolReturned]) ->
 
 
 def _result(entry: ToolReturned) -> ToolResult:
-    return ToolResult(entry.call_id, entry.name, entry.output_json, entry.is_error)
+    return ToolResult(entry.call_id, entry.name, entry.output_json, entry.is_error, entry.media)
