@@ -215,7 +215,7 @@ class _Turn:
             if call is None:
                 self._lost.append(f"a result of {result.name or 'a tool'} that answers no call")
                 continue
-            fields = {"output_json": result.output_json, "is_error": result.is_error}
+            fields = {"output_json": result.output_json, "is_error": result.is_error, "media": result.media}
             made.append(self._made(ToolReturned, call_id=call.id, name=result.name or call.name, **fields))
         return made
 

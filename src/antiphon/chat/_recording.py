@@ -74,6 +74,7 @@ def _returned(entry: Callable[..., Any], turn_id: str, *, result: ToolResult) ->
         name=result.name,
         output_json=result.output_json,
         is_error=result.is_error,
+        media=result.media,
     )
     return made
 

@@ -15,6 +15,7 @@ from typing import Concatenate, ParamSpec
 import click
 
 from ..chat import Chat, Session
+from ..context import LayeredContext
 from ..stores import FileStore
 from ._configuration import NOTHING, PROJECT, Configuration, configuration, project_folder
 from ._endings import Refused
@@ -49,7 +50,7 @@ class Place:
 
     def chat(self, model: str | None = None) -> Chat:
         """A Chat that keeps its sessions here; without a model it only reads."""
-        return Chat(model, store=self.store())
+        return Chat(model, store=self.store(), context=LayeredContext())
 
     def journal(self, session_id: str) -> Path:
         """The file of a session."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ..transcript._turn import Turn
 from ._boundary import START, Fold, Marks, Measured
@@ -20,18 +19,28 @@ class Folded:
     def __init__(self, *, note: bool) -> None:
         self.measured = Measured(note)
         self._folds: dict[Marks, Fold] = {}
-        self._ends: tuple[Any, ...] = ()
+        self._first = ""
+        self._open: dict[int, tuple[str, str, int]] = {}
 
     def continues(self, turns: Sequence[Turn]) -> bool:
         """Whether these are the turns that were measured, or those and more."""
         measured = len(self.measured.starts)
-        return measured <= len(turns) and (not measured or self._ends == _ends(turns[:1], turns[measured - 1]))
+        if not measured:
+            return True
+        if measured > len(turns) or turns[0].entries[0].id != self._first:
+            return False
+        return all(_as_it_was(turns[at]) == was for at, was in self._open.items())
 
     def extend(self, turns: Sequence[Turn]) -> None:
         """Measure the turns that have come since."""
+        before = len(self.measured.starts)
         self.measured.extend(turns)
         if turns:
-            self._ends = _ends(turns[:1], turns[-1])
+            self._first = turns[0].entries[0].id
+        for at in range(before, len(turns)):
+            # The last one is looked at again, too: it tells these turns from others that begin alike.
+            if at == len(turns) - 1 or _may_change(turns[at]):
+                self._open[at] = _as_it_was(turns[at])
 
     def fold(self, marks: Marks, view: View) -> Fold:
         """The fold for some marks, up to now."""
@@ -50,10 +59,13 @@ def folded(view: View, *, note: bool) -> Folded:
     return found
 
 
-def _ends(first: Sequence[Turn], last: Turn) -> tuple[Any, ...]:
-    # Only the last turn can still change, and only while it has no reply.
-    length = 0 if last.status == "completed" else len(last.entries)
-    return (first[0].entries[0].id, last.entries[0].id, last.status, length)
+def _may_change(turn: Turn) -> bool:
+    return turn.status in ("running", "waiting", "interrupted")
+
+
+def _as_it_was(turn: Turn) -> tuple[str, str, int]:
+    # What people say of a turn that is over adds entries to it and changes nothing here.
+    return turn.id, turn.status, len(turn.entries) if _may_change(turn) else 0
 
 
 def unfolded(measured: Measured) -> Fold:

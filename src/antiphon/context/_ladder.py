@@ -23,6 +23,9 @@ from ._units import units_of
 STEPS = (1.0, 1.25, 1.6, 2.0, 2.5, 4.0, 6.4, 10.0)
 """What the marks are divided by. One step leaves more than the low mark of what a step before could not have."""
 
+NOTHING, BARE = len(STEPS), len(STEPS) + 1
+"""Steps at which nothing of earlier turns is shown: with a line that says so, and without any."""
+
 _SOFT = STEPS.index(4.0)
 """Earlier turns give way as far as this before the running turn's own rounds do."""
 
@@ -74,15 +77,16 @@ class Histories:
         self._known: dict[int, Shorter] = {}
 
     def at(self, step: int) -> Shorter:
-        """Earlier turns at a step; behind the last one, none of them."""
+        """Earlier turns at a step; behind the last one none of them, and one further not even a line on that."""
         if step not in self._known:
             self._known[step] = self._made(step)
         return self._known[step]
 
     def _made(self, step: int) -> Shorter:
-        if step >= len(STEPS):
+        if step >= NOTHING:
             end = self.measured.units
-            return Shorter(Position(end, end), (), (), self._note_cost if end else 0)
+            noted = step == NOTHING and end > 0
+            return Shorter(Position(end, end), (), (), self._note_cost if noted else 0, noted=noted)
         fold = self._fold(STEPS[step])
         return self._shorter(fold.position, tuple(fold.moves))
 
@@ -101,10 +105,10 @@ class Histories:
 
         Behind the last step, as many of the newest units as there is room for.
         """
-        for step in range(first, len(STEPS)):
+        for step in range(first, NOTHING):
             if self.at(step).tokens <= room:
                 return step, self.at(step)
-        return len(STEPS), self._newest(room)
+        return NOTHING, self._newest(room)
 
     def _newest(self, room: int) -> Shorter:
         end = self.measured.units
@@ -162,9 +166,9 @@ class _Rounds:
         kept = steering[left_out] + short[stubs] - short[left_out] + whole[end] - whole[stubs]
         return kept + (note if left_out else 0)
 
-    def shown(self, *, stubbed: int, left_out: int) -> list[Message]:
+    def shown(self, *, stubbed: int, left_out: int, noted: bool) -> list[Message]:
         """The messages of all rounds; what a person said stays where its round is left out."""
-        found = [] if not left_out else [rounds_note(left_out)]
+        found = [rounds_note(left_out)] if left_out and noted else []
         for unit in self.steering[:left_out]:
             found += unit
         for at in range(left_out, len(self.whole)):
@@ -199,7 +203,7 @@ def running(
     for end in range(1, len(rounds.whole) + 1):
         if _cost(state, rounds, histories=histories, end=end, note=note) > room:
             state = _given_way(state, rounds, histories=histories, end=end, note=note, room=room)
-    shown = rounds.shown(stubbed=state.stubbed, left_out=state.left_out)
+    shown = rounds.shown(stubbed=state.stubbed, left_out=state.left_out, noted=state.step < BARE)
     over = _cost(state, rounds, histories=histories, end=len(rounds.whole), note=note) - room
     if over <= 0:
         return Running(state.step, shown, state.stubbed, state.left_out)
@@ -218,6 +222,7 @@ class _State(NamedTuple):
 
 def _cost(state: _State, rounds: _Rounds, *, histories: Histories, end: int, note: int) -> int:
     earlier = histories.at(state.step).tokens
+    note = note if state.step < BARE else 0
     return earlier + rounds.cost(end, stubbed=state.stubbed, left_out=state.left_out, note=note)
 
 
@@ -228,11 +233,13 @@ def _given_way(state: _State, rounds: _Rounds, *, histories: Histories, end: int
     ladder = [state._replace(step=step) for step in range(state.step, _SOFT + 1)]
     hard = max(state.step, _SOFT)
     ladder.append(_State(hard, stubs, state.left_out))
-    ladder += [_State(step, stubs, state.left_out) for step in range(hard + 1, len(STEPS) + 1)]
-    ladder += [_State(len(STEPS), stubs, left_out) for left_out in range(state.left_out + 1, end)]
-    for lower in ladder:
-        if _cost(lower, rounds, histories=histories, end=end, note=note) <= wanted:
-            return lower
+    ladder += [_State(step, stubs, state.left_out) for step in range(hard + 1, NOTHING + 1)]
+    ladder += [_State(max(NOTHING, hard), stubs, left_out) for left_out in range(state.left_out + 1, end)]
+    ladder.append(_State(BARE, stubs, max(state.left_out, end - 1)))
+    for limit in (wanted, room):
+        for lower in ladder:
+            if _cost(lower, rounds, histories=histories, end=end, note=note) <= limit:
+                return lower
     return ladder[-1]
 
 

@@ -120,7 +120,9 @@ class LayeredContext:
         beside = packed(parts, limit=limit - history, shares=self._ceilings(base))
         run: Running | None = None
         if view.rounds:
-            run, beside = _with_rounds(view, histories, first=step, beside=beside, least=least, limit=limit)
+            run, beside = _with_rounds(view, histories, first=step, parts=parts, beside=beside, limit=limit)
+            if run.over:
+                must_fit(parts, pinned_only(parts), budget=budget, more={"turn": cost_of(run.messages, budget.counter)})
             if run.step != step:
                 step, earlier = run.step, histories.at(run.step)
                 told = await self._told(view, histories, earlier=earlier)
@@ -218,7 +220,7 @@ class LayeredContext:
 
 
 def _with_rounds(
-    view: View, histories: Histories, *, first: int, beside: Packed, least: Packed, limit: int
+    view: View, histories: Histories, *, first: int, parts: Parts, beside: Packed, limit: int
 ) -> tuple[Running, Packed]:
     """Fit the running turn's rounds; what is optional stands back where they do not fit otherwise."""
 
@@ -227,4 +229,7 @@ def _with_rounds(
         return running(view.turn_id, view.rounds, histories=histories, first=first, room=room, counter=counter)
 
     run = fitted(beside)
-    return (run, beside) if not run.over else (fitted(least), least)
+    if not run.over:
+        return run, beside
+    bare = packed(parts, limit=0, shares={})
+    return fitted(bare), bare

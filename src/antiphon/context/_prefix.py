@@ -30,7 +30,7 @@ def shared_tokens(before: Shown, now: Shown, counter: TokenCounter) -> int:
     same = _leading(before.messages, now.messages)
     tokens += sum(PER_MESSAGE + count_parts(message, counter) for message in now.messages[:same])
     if same < min(len(before.messages), len(now.messages)):
-        tokens += _shared_start(before.messages[same], now.messages[same], counter)
+        tokens += _shared_start(before.messages[same], now.messages[same], counter=counter)
     return tokens
 
 
@@ -42,7 +42,7 @@ def _leading(before: Sequence[object], now: Sequence[object]) -> int:
     return min(len(before), len(now))
 
 
-def _shared_start(before: Message, now: Message, counter: TokenCounter) -> int:
+def _shared_start(before: Message, now: Message, *, counter: TokenCounter) -> int:
     if before.role != now.role or not (same := _leading(before.parts, now.parts)):
         return 0
     return PER_MESSAGE + sum(count_part(part, counter) for part in now.parts[:same])

@@ -72,7 +72,7 @@ def _stubbed(message: Message, turn: str, *, after: int) -> Message:
 
 
 def _result_stub(result: ToolResult, ref: str) -> ToolResult:
-    media = getattr(result, "media", ())
+    media = result.media
     if memoryview(result.output_json).nbytes <= LONG and not media:
         return result
     text = result.text
@@ -125,8 +125,9 @@ def results_within(message: Message, *, room: int, counter: TokenCounter) -> Mes
     parts = list(message.parts)
     for n, cost in costs.items():
         part: Any = parts[n]
-        if cost > limit or getattr(part, "media", None):
+        if cost > limit or part.media:
             text = shortened(part.text, limit=max(limit, 1), counter=counter)
+            text = text if counter(text) <= limit else "[…]"
             parts[n] = ToolResult(part.call_id, part.name, freeze(text, "result"), part.is_error)
     return Message(message.role, tuple(parts))
 

@@ -76,7 +76,7 @@ def _reply_size(entry: ModelReplied | TurnCompleted) -> Size:
 
 def _returned_size(entry: ToolReturned) -> Size:
     size = _json_size(entry.output_json)
-    media = sum(_part_size(part).full for part in getattr(entry, "media", ()))
+    media = sum(_part_size(part).full for part in entry.media)
     return Size(_FRAME + size + media, _FRAME + (_STUB if size > LONG or media else size))
 
 
@@ -96,7 +96,7 @@ def _part_size(part: Part) -> Size:
             return Size(size + rest, (_STUB if size > LONG else size) + rest)
         case ToolResult():
             size = _json_size(part.output_json)
-            media = sum(_part_size(inside).full for inside in getattr(part, "media", ()))
+            media = sum(_part_size(inside).full for inside in part.media)
             return Size(size + media, _STUB if size > LONG or media else size)
         case Image():
             size = _IMAGE
