@@ -59,9 +59,12 @@ _HOMES = {
     "TurnRequest": "chat",
     "Usage": "_usage",
     "View": "context",
+    "WhatIf": "chat",
+    "WhatIfCall": "chat",
     "errors": "errors",
     "estimate_tokens": "context",
     "source": "context",
+    "what_if": "chat",
 }
 
 if TYPE_CHECKING:
@@ -93,6 +96,9 @@ if TYPE_CHECKING:
         TurnAccepted,
         TurnOptions,
         TurnRequest,
+        WhatIf,
+        WhatIfCall,
+        what_if,
     )
     from .context import (
         Assembled,
@@ -166,9 +172,12 @@ __all__ = [
     "TurnRequest",
     "Usage",
     "View",
+    "WhatIf",
+    "WhatIfCall",
     "errors",
     "estimate_tokens",
     "source",
+    "what_if",
 ]
 
 

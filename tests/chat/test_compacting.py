@@ -162,7 +162,7 @@ async def test_a_provider_that_goes_on_refusing_is_asked_twice() -> None:
     """The second refusal is the turn's error."""
     model = ScriptedModel(lambda request: ContextTooLong("scripted", "whatever you send"))
     chat = Chat(model, context=LayeredContext(window=4_000, when_full="trim"))
-    session = await chat.import_session([{"role": r, "content": "x " * 400} for r in ("user", "assistant") * 4])  # type: ignore[misc]
+    session = await chat.import_session([{"role": r, "content": "x " * 400} for r in ("user", "assistant") * 4])
     assert isinstance(await failure(session.ask("hi")), ContextTooLong)
     assert len(model.requests) == 2
 

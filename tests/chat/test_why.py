@@ -1,11 +1,24 @@
 """Where words were in every model call, and where they got lost."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
-from antiphon import Chat, FullContext, InMemoryStore, Message, Session, SummaryContext, ToolCall, View
+from antiphon import (
+    Assembled,
+    Chat,
+    FullContext,
+    InMemoryStore,
+    Message,
+    Session,
+    SummaryContext,
+    ToolCall,
+    ToolResult,
+    View,
+)
+from antiphon._trace import Layer
+from antiphon.context._assembly import digest
 from antiphon.errors import Misuse
 from antiphon.testing import ScriptedModel
 from tests.chat.fakes import failure
@@ -176,3 +189,161 @@ async def test_a_long_session_is_answered_quickly() -> None:
     session = await Chat("echo:", context=context).import_session(messages)
     await session.ask("b")
     assert len(session.why(RULE)) == 1
+
+
+# --- what contexts cut -------------------------------------------------------------------------------------------
+
+
+def docs(text: str, **options: Any) -> Assembled:
+    """A context that gives a document with the input."""
+    line = Layer("docs", text).kept(len(text), digest=digest(text))
+    return Assembled([], with_input=text, layers=[line], **options)
+
+
+async def shown_docs(*builds: Assembled) -> Session:
+    """A session whose turns were shown these, one after another, and whose texts are kept."""
+    left = list(builds)
+    return await asked(["one"] * len(builds), context=lambda view: left.pop(0), keep_texts="all")
+
+
+async def test_words_in_a_layer_that_was_dropped_later() -> None:
+    """A layer that held the words and is left out later says so, and why; one that fails says that."""
+    session = await shown_docs(
+        docs(f"Please {RULE}."),
+        Assembled([], layers=[Layer("docs", "").dropped("no room left", original_tokens=9)]),
+        Assembled([], layers=[Layer("docs", "").failed("it took too long")]),
+    )
+    assert told(session) == [
+        ("docs", "included", "the words stand in docs"),
+        ("docs", "dropped", "docs held the words in turn 1, and was left out here: no room left"),
+        ("docs", "failed", "docs held the words in turn 1, and gave nothing here: it took too long"),
+    ]
+
+
+async def test_words_in_a_layer_that_was_dropped_at_once() -> None:
+    """A layer that is left out, and whose text is kept all the same, is what held the words."""
+    text = f"Please {RULE}."
+    gone = Layer("docs", text).kept(1, digest=digest(text)).dropped("no room left")
+    session = await shown_docs(Assembled([], layers=[gone]))
+    assert told(session) == [("docs", "dropped", "docs, which holds the words, was left out: no room left")]
+
+
+async def test_words_in_a_layer_that_was_cut() -> None:
+    """In a layer that was cut, the words are in what is left of it, or got lost with the rest."""
+
+    def cut(text: str) -> Assembled:
+        line = Layer("docs", "").truncated(text, 5, original_tokens=9, digest=digest(text), reason="cut at the end")
+        return Assembled([], with_input=text, layers=[line])
+
+    session = await shown_docs(docs(f"Please {RULE}."), cut(f"Please {RULE}"), cut("Please an"))
+    assert told(session)[1:] == [
+        ("docs", "truncated", "the words stand in what is left of docs"),
+        ("docs", "dropped", "docs held the words in turn 2, and was cut here: cut at the end"),
+    ]
+
+
+async def cut_history(*, since: str | None = None, stubbed: str | None = None) -> Session:
+    """A session of a recorded turn with two rounds, and of one whose history begins there, or has stubs up to there.
+
+    A place is as in traces, without the turn's id, as in `#2`; `@` is the second turn.
+    """
+
+    def build(view: View) -> Assembled:
+        def placed(place: str | None) -> str | None:
+            return None if place is None else view.turn_id if place == "@" else f"{view.turns[0].id}{place}"
+
+        line = Layer("history", "", kind="history").kept(9)
+        line = line.cut(since=placed(since), stubbed=placed(stubbed), original_tokens=99, reason="cut")
+        return Assembled([Message.of("user", "word " * 9)], layers=[line])
+
+    session = await asked([], context=build)
+    result = ToolResult.of("c", "find", output="first " + "x" * 500 + " oyster")
+    call = Message("assistant", (ToolCall.of("c", "find", arguments={"what": "herring"}),))
+    said = [Message.of("user", "tench"), call, Message("tool", (result,)), Message.of("assistant", "perch")]
+    await session.record(said)
+    await session.ask("now?")
+    return session
+
+
+@pytest.mark.parametrize(
+    ("words", "status"), [("tench", "dropped"), ("herring", "dropped"), ("oyster", "dropped"), ("perch", "included")]
+)
+async def test_words_before_a_boundary_within_a_turn(words: str, status: str) -> None:
+    """Where the history begins with a turn's second reply, its input and first round are left out."""
+    ((layer, found, reason),) = told(await cut_history(since="#2"), words)
+    where = "which was left out" if status == "dropped" else "shown in full"
+    assert (layer, found, reason) == ("history", status, f"said in turn 1, {where}")
+
+
+async def test_steering_belongs_to_the_reply_that_saw_it() -> None:
+    """What was said while a turn ran stands with the next reply to it, so a history that begins there shows it."""
+
+    def build(view: View) -> Assembled:
+        line = Layer("history", "", kind="history").kept(9)
+        line = line.cut(since=f"{view.turns[0].id}#2", stubbed=None, original_tokens=99, reason="cut")
+        return Assembled([Message.of("user", "word " * 9)], layers=[line])
+
+    call = Message("assistant", (ToolCall.of("c", "find", arguments={}),))
+    result = Message("tool", (ToolResult.of("c", "find", output="x"),))
+    said = [Message.of("user", "tench"), call, result, Message.of("user", "herring"), Message.of("assistant", "perch")]
+    session = await Chat("echo:", context=build).import_session(said)
+    await session.ask("now?")
+    assert [status for _, status, _ in told(session, "herring")] == ["included"]
+    assert [status for _, status, _ in told(session, "tench")] == ["dropped"]
+
+
+@pytest.mark.parametrize(
+    ("words", "stubbed", "status"),
+    [
+        ("oyster", "@", "compacted"),
+        ("oyster", "#2", "compacted"),
+        ("oyster", "", "included"),
+        ("first", "@", "included"),
+        ("herring", "@", "included"),
+        ("tench", "@", "included"),
+    ],
+)
+async def test_words_in_what_is_a_stub_now(words: str, stubbed: str, status: str) -> None:
+    """Words that stood only in a long result are lost where a stub stands for it; what stubs keep is not."""
+    ((_, found, reason),) = told(await cut_history(stubbed=stubbed), words)
+    assert found == status
+    assert ("only shown as a stub" in reason) == (status == "compacted")
+
+
+async def own_rounds(line: Callable[[View], Layer]) -> Session:
+    """A session of one turn with three calls, for whose own rounds a context has this line."""
+
+    def call(what: str) -> Message:
+        return Message("assistant", (ToolCall.of("c", "find", arguments={"what": what}),))
+
+    model = ScriptedModel([call("herring"), call("oyster"), "fine"])
+    session = await Chat(model, context=lambda view: Assembled([], layers=[line(view)])).create_session()
+    await session.ask("tench")
+    return session
+
+
+async def test_words_in_rounds_of_the_running_turn() -> None:
+    """Rounds of the running turn that a call left out are told; its input and what came later are shown."""
+
+    def cut(view: View) -> Layer:
+        line = Layer("turn", "", kind="history")
+        return line.cut(since=f"{view.turn_id}#2", stubbed=None, original_tokens=9, reason="1 earlier round left out")
+
+    session = await own_rounds(cut)
+    assert [status for _, status, _ in told(session, "tench")] == ["included"] * 3
+    assert told(session, "herring")[1:] == [
+        ("turn", "dropped", "said in this turn, in a round that was left out"),
+        ("turn", "dropped", "said in this turn, in a round that was left out"),
+    ]
+    assert told(session, "oyster")[2] == ("turn", "included", "said in this turn")
+
+
+async def test_words_in_rounds_of_which_some_are_not_shown() -> None:
+    """Where a trace does not say which rounds were left out, the last one was not, and of others that is said."""
+
+    def cut(view: View) -> Layer:
+        return Layer("turn", "", kind="history").truncated("", 0, original_tokens=9, digest=None, reason="1 left out")
+
+    session = await own_rounds(cut)
+    unknown = ("turn", "truncated", "said in this turn, of which a part is not shown: 1 left out")
+    assert told(session, "herring")[1:] == [("turn", "included", "said in this turn"), unknown]

@@ -1,8 +1,11 @@
 """Counting without a tokenizer: the features of the estimate, and what parts that are no text cost."""
 
+import re
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from antiphon import File, Image, Message, Reasoning, Text, ToolCall, ToolResult, estimate_tokens
 from antiphon._messages import Part
@@ -97,6 +100,44 @@ def test_any_text_costs_something(text: str) -> None:
     """Only the empty text costs nothing."""
     assert estimate_tokens(text) >= 1
     assert estimate_tokens("") == 0
+
+
+scripts = st.text(st.sampled_from("abcXYZ019 \t\n.,(){}éßλкשا नไქ€なカ漢字한ｆ😀\u0301\u200d\ud800\0"), max_size=60)
+
+
+@given(scripts, scripts, st.sampled_from([None, *families()]))
+def test_more_text_never_costs_less(first: str, second: str, family: str | None) -> None:
+    """Text put before or behind never lowers an estimate, and two texts cost about what they cost joined.
+
+    gi-dellav/zerostack#111.
+    """
+    whole = estimate_tokens(first + second, family=family)
+    parts = [estimate_tokens(text, family=family) for text in (first, second)]
+    assert whole >= max(parts)
+    # Where they meet, a run may end, a long word begin, and each is rounded for itself.
+    assert abs(whole - sum(parts)) <= 8
+
+
+@given(
+    st.lists(st.sampled_from(["a", "B", "0", " ", "\t", "\n", "\r", ".", "é", "漢", "aaaa", "Abcdefgh"])).map("".join)
+)
+def test_features_are_what_patterns_find(text: str) -> None:
+    """Runs are counted as regular expressions would find them."""
+    words = re.findall(r"[A-Za-z]+", text)
+    patterns = {"camel": "[a-z](?=[A-Z])", "drun": "[0-9]+", "srun": "[ \t]{2,}", "nrun": "[\r\n]+", "prun": r"\.+"}
+    expected = {name: len(re.findall(pattern, text)) for name, pattern in patterns.items()}
+    expected |= {"word": len(words), "longword": sum(max(0, len(word) - 6) for word in words)}
+    assert {name: count for name, count in _features(text).items() if name in expected} == expected
+
+
+@pytest.mark.parametrize(("text", "least"), [("漢" * 100, 80), ("な" * 70, 40), ("한" * 50, 30), ("👩‍👩‍👧" * 20, 80)])
+@pytest.mark.parametrize("family", families())
+def test_no_script_is_nearly_free(text: str, least: int, family: str) -> None:
+    """A hundred characters of a script that is no alphabet never cost a quarter of a token each.
+
+    headroomlabs-ai/headroom#1093.
+    """
+    assert least // 2 <= estimate_tokens(text, family=family) <= 6 * least
 
 
 def count(text: str) -> int:

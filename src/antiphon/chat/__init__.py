@@ -1,31 +1,71 @@
 """Chats, sessions and turns."""
 
-from ._chat import Chat
-from ._events import (
-    Canceled,
-    Compacted,
-    Compacting,
-    Completed,
-    ContextBuilt,
-    Event,
-    Failed,
-    ModelReplied,
-    ReasoningDelta,
-    Retrying,
-    StateChanged,
-    Steered,
-    TextDelta,
-    TurnAccepted,
-)
-from ._limits import Limits, TurnOptions
-from ._listening import SessionEvents
-from ._listing import SessionSummary
-from ._live_turn import LiveTurn
-from ._reply import Reply
-from ._responder import Responder, TurnRequest
-from ._session import Session
-from ._state import State
-from ._why import Fate
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._chat import Chat
+    from ._events import (
+        Canceled,
+        Compacted,
+        Compacting,
+        Completed,
+        ContextBuilt,
+        Event,
+        Failed,
+        ModelReplied,
+        ReasoningDelta,
+        Retrying,
+        StateChanged,
+        Steered,
+        TextDelta,
+        TurnAccepted,
+    )
+    from ._limits import Limits, TurnOptions
+    from ._listening import SessionEvents
+    from ._listing import SessionSummary
+    from ._live_turn import LiveTurn
+    from ._reply import Reply
+    from ._responder import Responder, TurnRequest
+    from ._session import Session
+    from ._state import State
+    from ._what_if import what_if
+    from ._what_if_result import WhatIf, WhatIfCall
+    from ._why import Fate
+
+_HOMES = {
+    "Canceled": "_events",
+    "Chat": "_chat",
+    "Compacted": "_events",
+    "Compacting": "_events",
+    "Completed": "_events",
+    "ContextBuilt": "_events",
+    "Event": "_events",
+    "Failed": "_events",
+    "Fate": "_why",
+    "Limits": "_limits",
+    "LiveTurn": "_live_turn",
+    "ModelReplied": "_events",
+    "ReasoningDelta": "_events",
+    "Reply": "_reply",
+    "Responder": "_responder",
+    "Retrying": "_events",
+    "Session": "_session",
+    "SessionEvents": "_listening",
+    "SessionSummary": "_listing",
+    "State": "_state",
+    "StateChanged": "_events",
+    "Steered": "_events",
+    "TextDelta": "_events",
+    "TurnAccepted": "_events",
+    "TurnOptions": "_limits",
+    "TurnRequest": "_responder",
+    "WhatIf": "_what_if_result",
+    "WhatIfCall": "_what_if_result",
+    "what_if": "_what_if",
+}
 
 __all__ = [
     "Canceled",
@@ -54,4 +94,20 @@ __all__ = [
     "TurnAccepted",
     "TurnOptions",
     "TurnRequest",
+    "WhatIf",
+    "WhatIfCall",
+    "what_if",
 ]
+
+if not TYPE_CHECKING:  # A type checker would take any name for one of ours.
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+        globals()[name] = found
+        return found
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

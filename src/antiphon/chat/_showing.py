@@ -68,7 +68,7 @@ class Showing:
             cache["shown"] = shown
         if before is None:
             return shown
-        same = shared_tokens(before, shown, self._plan.answers.budget.counter)
+        same = shared_tokens(before, shown, counter=self._plan.answers.budget.counter)
         return replace(shown, trace=replace(shown.trace, shared=same))
 
     def _note(self, number: int, shown: Shown) -> None:

@@ -13,6 +13,8 @@ from ..chat import Fate, Reply, SessionSummary
 from ..context import Shown
 from ..journal import FeedbackRecorded
 from ..transcript import Turn
+from ._trace_diff import changes
+from ._trace_table import Asked
 
 Json = dict[str, Any]
 
@@ -115,8 +117,29 @@ def shown_json(shown: Shown, *, texts: bool) -> Json:
     return found | {"system": shown.system, "messages": messages}
 
 
-def trace_json(trace: Trace, *, number: int | None) -> Json:
-    """What one model call was shown: totals, and a row for each piece; `number` is the turn's."""
+def diff_json(before: Asked, now: Asked) -> Json:
+    """What differs between what two model calls were shown, the first layer in front."""
+    return {
+        "before": _called(before),
+        "now": _called(now),
+        "changes": [change.to_json() for change in changes(before.trace, now.trace)],
+    }
+
+
+def _called(asked: Asked) -> Json:
+    trace = asked.trace
+    named: Json = {"turn": trace.turn_id, "number": asked.number, "call": trace.call}
+    return named | {"model": trace.model, "window": trace.window, "total": trace.total}
+
+
+def trace_json(trace: Trace, *, number: int | None, usage: Usage | None = None) -> Json:
+    """What one model call was shown: totals, and a row for each piece.
+
+    Args:
+        trace: what it was shown.
+        number: its turn's number; None is a call that is not made.
+        usage: what its provider reported, or None.
+    """
     return {
         "turn": trace.turn_id,
         "number": number,
@@ -127,6 +150,8 @@ def trace_json(trace: Trace, *, number: int | None) -> Json:
         "margin": trace.margin,
         "headroom": trace.headroom,
         "counter": trace.counter,
+        "shared": trace.shared,
+        "usage": usage_json(usage),
         "totals": trace.totals,
         "tools": list(trace.tools),
         "warnings": list(trace.warnings),
@@ -139,6 +164,9 @@ def trace_json(trace: Trace, *, number: int | None) -> Json:
                 "tokens": layer.tokens,
                 "originalTokens": layer.original_tokens,
                 "reason": layer.reason,
+                "since": layer.since,
+                "stubbed": layer.stubbed,
+                "ms": layer.ms,
             }
             for layer in trace.layers
         ],

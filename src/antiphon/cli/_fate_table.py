@@ -11,7 +11,10 @@ from ._screen import Ink, Screen, Words
 from ._table import write_table
 
 _SHOWN = ("included", "truncated")
-HINT = "hint: instructions are never compacted and never cut: put such words into -s, or instructions= in Python"
+HINT = (
+    "hint: instructions are never compacted and never cut: put such words into -s,"
+    " in Python into instructions= or a pinned layer"
+)
 
 
 @dataclass(frozen=True, slots=True)

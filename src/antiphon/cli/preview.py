@@ -7,8 +7,9 @@ from typing import Any
 import click
 
 from ..chat import Chat
-from ..context import Shown
+from ..context import Context, Shown
 from ._as_json import shown_json
+from ._context_choice import Windowed, chosen_context, contextual
 from ._going_on import Before, Wanted, looked_up, one_way, turn_options, wanted_model
 from ._interruptible import run
 from ._model_choice import chosen_model
@@ -23,6 +24,7 @@ from ._trace_table import write_trace
 @click.option("-m", "--model", metavar="NAME", help="Who would answer. [env: ANTIPHON_MODEL]")
 @click.option("-s", "--system", metavar="TEXT", help="Instructions for the model. [env: ANTIPHON_SYSTEM]")
 @click.option("-c", "--continue", "go_on", is_flag=True, help="In the session that changed last.")
+@contextual
 @click.option("--texts", is_flag=True, help="Show the texts, too.")
 @click.option("--json", "as_json", is_flag=True, help="Give one JSON object.")
 @at_a_place
@@ -35,17 +37,26 @@ def command(place: Place, /, *, given: tuple[str, ...], texts: bool, as_json: bo
         raise click.UsageError("put the prompt in quotes")
     session = given[0] if len(given) == 2 else None
     one_way(positional=session, continue_=options["go_on"])
+    context = _context(options.pop("name"), window=options.pop("window"), keep_recent=options.pop("keep_recent"))
     wanted = Wanted(session=session, create=False, **options)
     said = question(given[-1] if given else None)
     before = run(looked_up(place, wanted))
     model = chosen_model(wanted_model(place, wanted, before=before))
     asked_with = turn_options(place, wanted, before=before, model=model)
-    shown = run(_shown(place, said, before=before, asked_with=dict(asked_with)))
+    shown = run(_shown(place, said, before=before, asked_with={"context": context, **asked_with}))
     if as_json:
         output().json(shown_json(shown, texts=texts))
     else:
         _write(output(), shown, texts=texts)
     return 0
+
+
+def _context(name: str | None, *, window: int | None, keep_recent: int | None) -> Context | None:
+    """The context that the options name; None is the one that a turn would be sent with."""
+    if name is None and keep_recent is None and window is None:
+        return None
+    context = chosen_context(name or ("full" if keep_recent is None else "layered"), keep_recent=keep_recent)
+    return context if window is None else Windowed(context, window)
 
 
 async def _shown(place: Place, said: str, *, before: Before, asked_with: dict[str, Any]) -> Shown:

@@ -1,40 +1,59 @@
-"""`antiphon trace`: what one model call was shown."""
+"""`antiphon trace`: what one model call was shown, and what differs between two."""
 
 from __future__ import annotations
 
 import click
 
-from .._trace import Trace
-from ._as_json import trace_json
+from ..chat import Session
+from ._as_json import diff_json, trace_json
 from ._interruptible import run
 from ._place import Place, at_a_place
 from ._screen import output
-from ._trace_table import call_of, write_trace
-from ._turn_choice import turn_numbers
+from ._trace_diff import write_changes
+from ._trace_table import Asked, asked_of, write_trace
 
 
 @click.command
 @click.argument("session", required=False)
 @click.argument("turn", required=False)
 @click.option("--call", "number", metavar="N", type=click.IntRange(min=1), help="Which model call of the turn.")
+@click.option("--diff", nargs=2, metavar="T1 T2", help="What differs between the last calls of two turns.")
 @click.option("--json", "as_json", is_flag=True, help="Give one JSON object.")
 @at_a_place
-def command(place: Place, *, session: str | None, turn: str | None, number: int | None, as_json: bool) -> int:
+def command(
+    place: Place,
+    *,
+    session: str | None,
+    turn: str | None,
+    number: int | None,
+    diff: tuple[str, str] | None,
+    as_json: bool,
+) -> int:
     """Show every piece of what the model was shown, what each cost, and what was left out.
 
     SESSION is by default the one that changed last, TURN (a number counted from 1, or a turn's id) its last turn, and
     the call that turn's last.
     """
-    found, position = run(_found(place, session, turn=turn, number=number))
-    if as_json:
-        output().json(trace_json(found, number=position))
-    else:
-        write_trace(output(), found, number=position)
+    if diff and (turn is not None or number is not None):
+        raise click.UsageError("--diff names its turns itself, and takes their last calls")
+    found = run(_opened(place, session))
+    calls = [asked_of(found, each, number=number) for each in diff or (turn,)]
+    _write(calls, as_json=as_json)
     return 0
 
 
-async def _found(place: Place, session_id: str | None, *, turn: str | None, number: int | None) -> tuple[Trace, int]:
+async def _opened(place: Place, session_id: str | None) -> Session:
     async with place.chat() as chat:
-        session = await place.open(chat, session_id=session_id)
-    trace = call_of(session, turn, number=number)
-    return trace, turn_numbers(session)[trace.turn_id]
+        return await place.open(chat, session_id=session_id)
+
+
+def _write(calls: list[Asked], *, as_json: bool) -> None:
+    screen, asked = output(), calls[-1]
+    if len(calls) == 2 and as_json:
+        screen.json(diff_json(calls[0], asked))
+    elif len(calls) == 2:
+        write_changes(screen, before=calls[0], now=asked)
+    elif as_json:
+        screen.json(trace_json(asked.trace, number=asked.number, usage=asked.usage))
+    else:
+        write_trace(screen, asked.trace, number=asked.number, usage=asked.usage)
