@@ -8,16 +8,17 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from bench import blocking, imports, opening, size, storing, streaming, turns
+from bench import blocking, context, imports, opening, size, storing, streaming, tokens, turns
 from bench.claims import Claim, report
 
 
 def main() -> int:
     """Measure everything, print it, and say by the exit code whether every claim holds."""
     claims: list[Claim] = []
-    for measure in (storing.claims, opening.claims, turns.claims, size.claims, streaming.claims):
+    for measure in (storing.claims, opening.claims, turns.claims, size.claims, streaming.claims, context.claims):
         claims += asyncio.run(measure())
     claims += blocking.claims()
+    claims += tokens.claims()
     claims += imports.claims()
     report(claims)
     return 0 if all(claim.holds for claim in claims) else 1

@@ -81,21 +81,32 @@ class ToolCall(_Part, frozen=True, tag="toolCall"):
 
 
 class ToolResult(_Part, frozen=True, tag="toolResult"):
-    """What a call gave; `output` is any JSON value."""
+    """What a call gave: `output` is any JSON value, `media` the pictures and documents beside it."""
 
     call_id: str
     name: str
     output_json: msgspec.Raw = msgspec.field(name="output", default=NULL)
     is_error: bool = False
+    media: tuple[Image | File, ...] = ()
 
     @classmethod
-    def of(cls, call_id: str, name: str, *, output: Jsonable, is_error: bool = False) -> ToolResult:
+    def of(
+        cls,
+        call_id: str,
+        name: str,
+        *,
+        output: Jsonable,
+        is_error: bool = False,
+        media: Sequence[Image | File] = (),
+    ) -> ToolResult:
         """Make a result from a JSON value.
 
         Raises:
-            NotStorable: if the output is not JSON.
+            NotStorable: if the output is not JSON, or no journal keeps one of the media.
         """
-        return cls(call_id, name, freeze(output, f"output of {name}"), is_error)
+        made = cls(call_id, name, freeze(output, f"output of {name}"), is_error, tuple(media))
+        check_part(made, f"result of {name}")
+        return made
 
     @property
     def output(self) -> Jsonable:
@@ -167,7 +178,7 @@ class Message(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, d
         found: dict[str, Jsonable] = {"role": self.role}
         if self.role == "tool" and self.results:
             first = self.results[0]
-            return found | {"tool_call_id": first.call_id, "content": first.text}
+            return found | {"tool_call_id": first.call_id, "content": _result_content(first)}
         spoken = [part for part in self.parts if isinstance(part, Text | Image | File)]
         if spoken or not self.calls:
             found["content"] = self.text if _only_text(spoken) else [_spoken_json(part) for part in spoken]
@@ -193,6 +204,13 @@ def _only_text(parts: Sequence[Part]) -> bool:
 def _call_json(call: ToolCall) -> dict[str, Jsonable]:
     text = bytes(call.arguments_json).decode() if call.raw is None else call.raw
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": text}}
+
+
+def _result_content(result: ToolResult) -> Jsonable:
+    if not result.media:
+        return result.text
+    said = (Text(result.text),) if result.text else ()
+    return [_spoken_json(part) for part in (*said, *result.media)]
 
 
 def _spoken_json(part: Text | Image | File) -> dict[str, Jsonable]:
@@ -228,6 +246,11 @@ def check_part(part: Any, path: str) -> Part:
     """
     if not isinstance(part, Part):
         raise NotStorable(path, f"a {type(part).__name__}, not a part of a message")
+    if isinstance(part, ToolResult):
+        for i, each in enumerate(part.media):
+            if not isinstance(each, Image | File):
+                raise NotStorable(f"{path}.media[{i}]", f"a {type(each).__name__}, neither an Image nor a File")
+            check_part(each, f"{path}.media[{i}]")
     if not isinstance(part, Image | File):
         return part
     ways = [way for way in (part.data, part.url, part.file_id, part.blob) if way is not None]
@@ -254,10 +277,7 @@ def read_message(given: object) -> Message:
     if not isinstance(given, Mapping) or given.get("role") not in ("system", "user", "assistant", "tool"):
         raise NotStorable("message", f"{_shape(given)}, neither a Message nor a dict with a role and content")
     if given["role"] == "tool":
-        result = ToolResult.of(
-            str(given.get("tool_call_id", "")), str(given.get("name", "")), output=given.get("content")
-        )
-        return Message("tool", (result,))
+        return Message("tool", (_read_result(given),))
     calls = tuple(_read_call(call, f"tool_calls[{i}]") for i, call in enumerate(given.get("tool_calls") or ()))
     return Message(given["role"], _read_content(given.get("content")) + calls)
 
@@ -266,6 +286,36 @@ def _shape(given: object) -> str:
     return (
         f"a dict with the keys {sorted(map(str, given))}" if isinstance(given, Mapping) else f"a {type(given).__name__}"
     )
+
+
+def _read_result(given: Mapping[str, Any]) -> ToolResult:
+    """The result that a tool message is. Media among its parts stays media: as JSON it would be read as text."""
+    output, media = given.get("content"), []
+    if isinstance(output, Sequence) and any(map(_is_media, output)):
+        media = [_read_part(part, f"content[{i}]") for i, part in enumerate(output) if _is_media(part)]
+        others = [part for part in output if not _is_media(part)]
+        output = "".join(map(_text_of, others)) if all(map(_is_text, others)) else others
+    return ToolResult.of(
+        str(given.get("tool_call_id", "")),
+        str(given.get("name", "")),
+        output=output,
+        media=[part for part in media if isinstance(part, Image | File)],
+    )
+
+
+def _is_media(part: Any) -> bool:
+    if not isinstance(part, Mapping):
+        return isinstance(part, Image | File)
+    kind = part.get("type")
+    return kind in ("image_url", "file") and isinstance(part.get(kind), Mapping)
+
+
+def _is_text(part: Any) -> bool:
+    return isinstance(part, Text) or (isinstance(part, Mapping) and isinstance(part.get("text"), str))
+
+
+def _text_of(part: Any) -> str:
+    return part.text if isinstance(part, Text) else str(part["text"])
 
 
 def _read_content(content: Any) -> tuple[Part, ...]:

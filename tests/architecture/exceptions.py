@@ -10,12 +10,15 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
 
 LATE_IMPORTS: dict[str, str] = {
     "src/antiphon/__init__.py": "the table of public names: `import antiphon` loads nothing",
+    "src/antiphon/chat/__init__.py": "the table of public names: a turn loads no what-if",
+    "src/antiphon/context/__init__.py": "the table of public names: a session of one context loads no other",
     "src/antiphon/_model_names.py": "the table of vendors: a model is imported when it is named",
     "src/antiphon/providers/__init__.py": "the table of public names: no provider loads another's code",
     "src/antiphon/providers/local/__init__.py": "the table of public names: finding a file loads no engine",
     "src/antiphon/providers/local/_engine.py": "the optional extra `local`",
     "src/antiphon/providers/openai_chat/__init__.py": "the table of public names: who only encodes loads no transport",
     "src/antiphon/providers/_transport.py": "httpx2, loaded by the first call: naming a model costs nothing",
+    "src/antiphon/context/_families.py": "the optional extra `tokens`",
     "src/antiphon/cli/_subcommands.py": "the table of subcommands: `antiphon --help` loads none",
 }
 """Files whose functions may import when they run, each with its reason: the tables of public names, vendors

@@ -74,7 +74,8 @@ images = st.builds(
 )
 files = st.builds(lambda media_type, way, name: File(media_type, **way, name=name), texts, media, maybe(texts))
 calls = st.builds(ToolCall, texts, texts, raw_objects, maybe(texts))
-results = st.builds(ToolResult, texts, texts, raw, st.booleans())
+result_media = st.lists(images | files, max_size=2).map(tuple)
+results = st.builds(ToolResult, texts, texts, raw, st.booleans(), result_media)
 reasonings = st.builds(Reasoning, texts, maybe(texts), raw, maybe(texts), maybe(texts))
 parts = st.one_of(st.builds(Text, texts), images, files, calls, results, reasonings)
 roles = st.sampled_from(["system", "user", "assistant", "tool"])
@@ -121,6 +122,7 @@ FIELDS: dict[type[Any], dict[str, st.SearchStrategy[Any]]] = {
         "output_json": raw,
         "is_error": st.booleans(),
         "ms": maybe(counts),
+        "media": result_media,
     },
     TurnCompleted: {
         "output": maybe(texts),

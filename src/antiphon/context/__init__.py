@@ -1,14 +1,45 @@
 """Contexts: strategies that decide what a model is shown, and what they are built from."""
 
-from ._assembly import Shown
-from ._budget import Budget
-from ._full import FullContext
-from ._layered import LayeredContext
-from ._source import Source, SourceFunction, source
-from ._summarizing import Compacts, Summary, summary_prompt
-from ._summary import SummaryContext
-from ._tokens import TokenCounter, estimate_tokens
-from ._view import Asks, Assembled, Context, ContextFunction, Derived, View
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._assembly import Shown
+    from ._budget import Budget
+    from ._families import counter_for, exact_counter
+    from ._full import FullContext
+    from ._layered import LayeredContext
+    from ._source import Source, SourceFunction, source
+    from ._summarizing import Compacts, Summary, summary_prompt
+    from ._summary import SummaryContext
+    from ._tokens import TokenCounter, estimate_tokens
+    from ._view import Asks, Assembled, Context, ContextFunction, Derived, View
+
+_HOMES = {
+    "Asks": "_view",
+    "Assembled": "_view",
+    "Budget": "_budget",
+    "Compacts": "_summarizing",
+    "Context": "_view",
+    "ContextFunction": "_view",
+    "Derived": "_view",
+    "FullContext": "_full",
+    "LayeredContext": "_layered",
+    "Shown": "_assembly",
+    "Source": "_source",
+    "SourceFunction": "_source",
+    "Summary": "_summarizing",
+    "SummaryContext": "_summary",
+    "TokenCounter": "_tokens",
+    "View": "_view",
+    "counter_for": "_families",
+    "estimate_tokens": "_tokens",
+    "exact_counter": "_families",
+    "source": "_source",
+    "summary_prompt": "_summarizing",
+}
 
 __all__ = [
     "Asks",
@@ -27,7 +58,22 @@ __all__ = [
     "SummaryContext",
     "TokenCounter",
     "View",
+    "counter_for",
     "estimate_tokens",
+    "exact_counter",
     "source",
     "summary_prompt",
 ]
+
+if not TYPE_CHECKING:  # A type checker would take any name for one of ours.
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+        globals()[name] = found
+        return found
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -126,7 +126,7 @@ def _stretch(first: int, last: int) -> str:
     return f"turn {first}" if first >= last else f"turns {first}-{last}"
 
 
-def turn_line(run: Running, *, original: int, counter: TokenCounter) -> list[Layer]:
+def turn_line(run: Running, turn_id: str, *, original: int, counter: TokenCounter) -> list[Layer]:
     """The line of the running turn's own rounds, where something of them is not sent."""
     said = []
     if run.left_out:
@@ -137,10 +137,12 @@ def turn_line(run: Running, *, original: int, counter: TokenCounter) -> list[Lay
         said.append("results of the last round are shortened")
     if not said:
         return []
-    tokens = count_messages(run.messages, counter)
-    was = max(original, tokens)
+    line = Layer("turn", "", kind="history").kept(count_messages(run.messages, counter))
     return [
-        Layer("turn", "", kind="history").truncated(
-            "", tokens, original_tokens=was, digest=None, reason="; ".join(said)
+        line.cut(
+            since=f"{turn_id}#{run.left_out + 1}" if run.left_out else None,
+            stubbed=f"{turn_id}#{run.stubbed + 1}" if run.stubbed > run.left_out else None,
+            original_tokens=original,
+            reason="; ".join(said),
         )
     ]

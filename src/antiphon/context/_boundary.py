@@ -146,11 +146,22 @@ class Fold:
 
     def extend(self, measured: Measured, compactions: Sequence[Compaction]) -> None:
         """Take the turns and compactions that have come since, in their order."""
+        turns = len(measured.starts)
         self._ask(measured, compactions)
-        while self._turns < len(measured.starts):
-            self._turns += 1
+        while self._turns < turns:
+            asked = compactions[self._compactions].after if self._compactions < len(compactions) else turns
+            self._turns = min(self._outgrown(measured), max(asked, self._turns + 1), turns)
             self._settle(measured, measured.start_of(self._turns))
             self._ask(measured, compactions)
+
+    def _outgrown(self, measured: Measured) -> int:
+        """After how many turns the size is above the high mark; sizes only grow while nothing moves, so it is found
+        without looking at each."""
+        middle = max(self.position)
+        stubs = measured.stubbed[middle] - measured.stubbed[self.position.boundary]
+        room = self.marks.high - stubs - (self.marks.summary if self.position.boundary else 0)
+        end = bisect_right(measured.full, measured.full[middle] + room)
+        return max(bisect_left(measured.starts, end), self._turns + 1)
 
     def _ask(self, measured: Measured, compactions: Sequence[Compaction]) -> None:
         while self._compactions < len(compactions) and compactions[self._compactions].after <= self._turns:

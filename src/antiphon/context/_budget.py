@@ -16,6 +16,10 @@ MARGIN = 0.10
 """Share of the window kept free because the count is an estimate."""
 
 
+EXACT_MARGIN = 0.01
+"""The same where texts are counted exactly: what frames messages and calls is still an estimate."""
+
+
 @dataclass(frozen=True, slots=True)
 class Budget:
     """Room for one model call, in tokens.
@@ -63,7 +67,7 @@ def budget_for(
     Args:
         window: tokens the model holds; None or 0 where unknown, which gives 8,192 and a warning.
         max_output_tokens: what the reply may take; by default an eighth of the window, at most 4,096.
-        counter: counts a text; one that counts exactly needs no margin.
+        counter: counts a text; one that counts exactly needs hardly a margin.
 
     Raises:
         Misuse: if the reply would leave no room for a request.
@@ -73,7 +77,8 @@ def budget_for(
         raise Misuse(f"max_output_tokens={max_output_tokens} leaves nothing of a window of {known}", "give less")
     reserve = max_output_tokens or min(4_096, known // 8)
     warning = None if window else f"the model's window is unknown, so {UNKNOWN_WINDOW:,} tokens are assumed"
-    margin = 0 if isinstance(counter, ExactCounter) else int((known - reserve) * MARGIN)
+    share = EXACT_MARGIN if isinstance(counter, ExactCounter) else MARGIN
+    margin = int((known - reserve) * share)
     return Budget(
         known,
         reserve,

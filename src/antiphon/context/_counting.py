@@ -25,8 +25,10 @@ __all__ = [
 ]
 
 PER_MESSAGE = 4
+"""Tokens that a message costs beyond its text: chat templates frame each (a measured median)."""
+
 PER_CALL = 8
-"""Tokens that a message and a tool call cost beyond their text (chat templates frame each; measured medians)."""
+"""Tokens that a tool call costs beyond its text (a measured median)."""
 
 PER_TOOL = 8
 """Tokens that the offer of a tool costs beyond its text."""

@@ -79,7 +79,9 @@ class Fitted:
             )
         )
         if self.run is not None:
-            lines += turn_line(self.run, original=count_messages(self.view.rounds, count), counter=count)
+            lines += turn_line(
+                self.run, self.view.turn_id, original=count_messages(self.view.rounds, count), counter=count
+            )
         return lines
 
     def _warnings(self) -> Sequence[str]:

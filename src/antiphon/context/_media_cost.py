@@ -7,9 +7,10 @@ import math
 from .._messages import File, Image
 
 LOW_DETAIL_IMAGE = 85
+"""Tokens of a picture in low detail, whatever its size (platform.openai.com, "Images and vision")."""
+
 IMAGE = 1_105
-"""Tokens of an image of unknown size: OpenAI's price for low detail, and for 2,048 by 4,096 pixels in high detail
-(platform.openai.com, "Images and vision", calculating costs)."""
+"""Tokens of a picture of unknown size: OpenAI's price for 2,048 by 4,096 pixels in high detail."""
 
 FILE_PAGE = 2_000
 """Tokens of a page of a document; pessimistic on purpose, for nobody knows before the provider has looked."""
@@ -36,15 +37,13 @@ def media_cost(part: Image | File, family: str | None) -> int:
     """
     if isinstance(part, File):
         return FILE_PAGE * (part.pages or 1)
-    sized = bool(part.width and part.height) and part.width is not None and part.height is not None
-    if family is not None and sized:
-        width, height = int(part.width or 0), int(part.height or 0)
+    if part.width and part.height and family is not None:
         if family.startswith("claude"):
-            return _anthropic(width, height, family)
+            return _anthropic(part.width, part.height, family=family)
         if family.startswith("gemma"):
-            return _GEMINI_TILE_TOKENS * math.ceil(width / _GEMINI_TILE) * math.ceil(height / _GEMINI_TILE)
+            return _GEMINI_TILE_TOKENS * math.ceil(part.width / _GEMINI_TILE) * math.ceil(part.height / _GEMINI_TILE)
         if family in ("o200k_base", "cl100k_base") and part.detail != "low":
-            return _openai(width, height)
+            return _openai(part.width, part.height)
     return LOW_DETAIL_IMAGE if part.detail == "low" else IMAGE
 
 
@@ -55,6 +54,6 @@ def _openai(width: int, height: int) -> int:
     return LOW_DETAIL_IMAGE + _TILE_TOKENS * across * down
 
 
-def _anthropic(width: int, height: int, family: str) -> int:
+def _anthropic(width: int, height: int, *, family: str) -> int:
     scale = min(1.0, _LONG_EDGE.get(family, 1_568) / max(width, height))
     return min(_MOST.get(family, 1_600), math.ceil(width * height * scale * scale / _PIXELS_A_TOKEN))

@@ -10,7 +10,7 @@ from ._counting import PER_MESSAGE, count_part, count_parts, count_tool
 from ._tokens import TokenCounter
 
 
-def shared_tokens(before: Shown, now: Shown, counter: TokenCounter) -> int:
+def shared_tokens(before: Shown, now: Shown, *, counter: TokenCounter) -> int:
     """Tokens at the start of a request that are the same in the one before.
 
     A request begins with its tools, then comes the system text, then the messages; behind the first difference

@@ -14,7 +14,7 @@ import msgspec
 
 from .._ids import new_id
 from .._jsonable import NULL, Jsonable, thaw, thaw_object
-from .._messages import Message, StoredInput
+from .._messages import File, Image, Message, StoredInput
 from .._usage import Usage
 
 VERSION = 1
@@ -148,13 +148,14 @@ class ToolStarted(_TurnEntry, frozen=True, kw_only=True, tag="tool.started"):
 
 
 class ToolReturned(_TurnEntry, frozen=True, kw_only=True, tag="tool.returned"):
-    """A call has its one result. `ms`: milliseconds it ran."""
+    """A call has its one result. `ms`: milliseconds it ran. `media`: pictures and documents beside the output."""
 
     call_id: str
     name: str
     output_json: msgspec.Raw = msgspec.field(name="output", default=NULL)
     is_error: bool = False
     ms: int | None = None
+    media: tuple[Image | File, ...] = ()
 
 
 class TurnCompleted(_TurnEntry, frozen=True, kw_only=True, tag="turn.completed"):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from .._messages import Image, Message, Part, Reasoning, StoredInput, Text, ToolCall, ToolResult
-from ..journal._entries import ModelReplied, ToolReturned, TurnAccepted, TurnCompleted, TurnSteered
+from ..journal._entries import ModelReplied, ToolReturned, TurnAccepted, TurnCompleted, TurnShown, TurnSteered
 from ._turn import Turn
 
 LONG = 400
@@ -43,6 +43,8 @@ def sizes_of(turn: Turn, *, note: bool) -> list[Size]:
     """Sizes of a turn's units, read from its entries, so that no message has to be made."""
     if turn.status != "completed":
         return [Size(_STUB, _STUB)] if note and tools_run(turn) else []
+    if (plain := _plain_size(turn)) is not None:
+        return [Size(plain, plain)]
     found: list[Size] = []
     full = stubbed = waiting = 0
     replied = False
@@ -64,6 +66,20 @@ def sizes_of(turn: Turn, *, note: bool) -> list[Size]:
             waiting, replied = 0, True
     found.append(Size(full + waiting, stubbed + waiting))
     return found
+
+
+def _plain_size(turn: Turn) -> int | None:
+    """The size of a turn that is a question and an answer, which most of them are; None of any other."""
+    entries = turn.entries
+    first, last = entries[0], entries[-1]
+    if len(entries) > 3 or not isinstance(first, TurnAccepted) or not isinstance(last, TurnCompleted):
+        return None
+    if len(entries) == 3 and not isinstance(entries[1], TurnShown):
+        return None
+    said, output = first.input, last.output
+    if not isinstance(said, str) or output is None:
+        return None
+    return 2 * _FRAME + _text_size(said) + _text_size(output)
 
 
 def _reply_size(entry: ModelReplied | TurnCompleted) -> Size:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Protocol
 
-from ..._jsonable import Jsonable
+from ..._jsonable import Jsonable, freeze
 from ..._jsonable import encode as as_json
 from ..._messages import File, Image, Message, Part, Text, ToolCall, ToolResult
 from ...errors import CorruptJournal
@@ -21,6 +21,7 @@ from ._rounds import repaired
 from ._wire_names import call_ids, tool_name
 
 NO_OUTPUT = "(no output)"
+SHOWN_BELOW = "(shown below)"
 EMPTY = "(empty)"
 # Whitespace, and what takes no room at all: refused like nothing (anomalyco/opencode#31259).
 _BLANK = re.compile(r"[\s\u00ad\u180e\u200b-\u200f\u2060\ufeff]*")
@@ -68,9 +69,10 @@ def encode(
 
     What a server would refuse is never built. System text stands first, in one message. Histories are `repaired`.
     Neighbours of one role are one message, for many chat templates insist on turns. Text that is empty, or nothing but
-    spaces, is not sent; where something must stand, `(empty)` or `(no output)` does. Reasoning is left out. Ids of
-    calls and names of tools are changed where the wire does not take them, always the same way. A call whose arguments
-    were no JSON object is sent with `{}` (MoonshotAI/kimi-cli#2165). Halves of characters are replaced.
+    spaces, is not sent; where something must stand, `(empty)` or `(no output)` does. Pictures and documents of a
+    result stand in a user message behind the round. Reasoning is left out. Ids of calls and names of tools are changed
+    where the wire does not take them, always the same way. A call whose arguments were no JSON object is sent
+    with `{}` (MoonshotAI/kimi-cli#2165). Halves of characters are replaced.
 
     Args:
         request: what is asked; not changed. What a context showed, or a responder was given, holds no tools and no
@@ -127,7 +129,7 @@ def _tool(tool: ToolSpec) -> dict[str, Any]:
 
 
 def _messages(system: str, messages: Sequence[Message]) -> list[dict[str, Any]]:
-    fixed = repaired(messages).messages
+    fixed = repaired([each for message in messages for each in _media_beside(message)]).messages
     lifted = [system, *(message.text for message in fixed if message.role == "system")]
     said = [message for message in fixed if message.role != "system" and not _says_nothing(message)]
     first = _paragraphs(lifted)
@@ -143,6 +145,20 @@ def _messages(system: str, messages: Sequence[Message]) -> list[dict[str, Any]]:
         else:
             encoded += _results(calls, together[0].results)
     return encoded
+
+
+def _media_beside(message: Message) -> list[Message]:
+    """The message, with the media of its results as parts of their own: these then go behind the round."""
+    if not any(result.media for result in message.results):
+        return [message]
+    return [Message(message.role, _parted(part)) for part in message.parts]
+
+
+def _parted(part: Part) -> tuple[Part, ...]:
+    if not isinstance(part, ToolResult) or not part.media:
+        return (part,)
+    output = freeze(SHOWN_BELOW, "output") if is_blank(part.text) else part.output_json
+    return (ToolResult(part.call_id, part.name, output, part.is_error), *part.media)
 
 
 def _says_nothing(message: Message) -> bool:
