@@ -21,7 +21,7 @@ BYTES_PER_TOKEN = 4
 """For sizes only: they decide where history is cut, so they may depend on nothing but what the journal holds."""
 
 _STUB = 240
-_FRAME, _CALL, _IMAGE, _PAGE = 16, 32, 4_420, 8_000
+_FRAME, _CALL, _IMAGE, _SMALL_IMAGE, _PAGE = 16, 32, 4_420, 340, 8_000
 
 
 class Size(NamedTuple):
@@ -115,7 +115,7 @@ def _part_size(part: Part) -> Size:
             media = sum(_part_size(inside).full for inside in part.media)
             return Size(size + media, _STUB if size > LONG or media else size)
         case Image():
-            size = _IMAGE
+            size = _SMALL_IMAGE if part.detail == "low" else _IMAGE
         case _:
             size = _PAGE * (part.pages or 1)
     return Size(size, size)
