@@ -134,7 +134,7 @@ def turn_line(run: Running, turn_id: str, *, original: int, counter: TokenCounte
     if run.stubbed > run.left_out:
         said.append("long results of earlier rounds are stubs")
     if run.shortened:
-        said.append("results of the last round are shortened")
+        said.append("the last round is shortened")
     if not said:
         return []
     line = Layer("turn", "", kind="history").kept(count_messages(run.messages, counter))

@@ -220,4 +220,7 @@ def _checked(trace: Trace, budget: Budget) -> Trace:
         sizes = {layer.id: layer.tokens for layer in trace.layers if layer.tokens}
         raise WindowTooSmall(budget.window, trace.total + budget.reserve, sizes=sizes | {"reply": budget.reserve})
     over = trace.total - budget.packed_limit
-    return replace(trace, warnings=(*trace.warnings, f"{over:,} tokens stand in the margin of the estimate"))
+    said = f"{over:,} tokens stand in the margin of the estimate"
+    if trace.total > budget.hard_limit:
+        said = f"{trace.total - budget.hard_limit:,} tokens more are sent than the window and the reply leave room for"
+    return replace(trace, warnings=(*trace.warnings, said))

@@ -127,7 +127,7 @@ class LayeredContext:
                 step, earlier = run.step, histories.at(run.step)
                 told = await self._told(view, histories, earlier=earlier)
         fitted = self._fitted(view, parts, beside=beside, histories=histories, earlier=earlier, told=told)
-        return replace(fitted, run=run, reading=reading > 0, further=step > first).assembled()
+        return replace(fitted, run=run, reading=reading > 0, further=step > first and turns.measured.units > 0).assembled()
 
     async def compact(self, view: View, *, focus: str | None = None) -> Summary:
         """Summarise every earlier turn, as a person asked, and keep the summary; nothing else is changed.
@@ -229,7 +229,7 @@ def _with_rounds(
         return running(view.turn_id, view.rounds, histories=histories, first=first, room=room, counter=counter)
 
     run = fitted(beside)
-    if not run.over:
+    if not run.over and not run.shortened:
         return run, beside
     bare = packed(parts, limit=0, shares={})
     return fitted(bare), bare
