@@ -32,6 +32,10 @@ BY_CALLS = (("running", "calling", "model.replied with calls"), ("calling", "run
 SAMPLES: Mapping[str, Any] = {
     "session_id": "ana-1",
     "turn_id": "t1",
+    "name": "search",
+    "offered": ["search_orders", "shell"],
+    "faults": ["'query' is missing"],
+    "seconds": 30.0,
     "summarizer": "local:smollm2",
     "where": "chats",
     "after": "e9",
@@ -66,6 +70,7 @@ OTHER_SAMPLES: Mapping[str, Mapping[str, Any]] = {
     "StoreUnreadable": {"why": "permission denied"},
     "Overloaded": {"status": 529},
     "Unreachable": {"status": None, "found": "connection refused"},
+    "ToolDenied": {"why": "deny: 'search'"},
     "TurnOver": {"what": "steered"},
     "IllegalEntry": {"why": "turn 't1' is completed"},
     "NotStorable": {"advice": "", "found": "nan"},

@@ -6,6 +6,7 @@
     ├ SessionError    SessionBusy · TurnOver · SessionClosed
     ├ ModelError      RateLimited · Overloaded · Unreachable · BadCredentials · Refused · InvalidRequest
     │                 ContextTooLong · MalformedReply · PullFailed · UnknownModel · MissingExtra
+    ├ ToolError       UnknownTool · InvalidArguments · ToolDenied · ToolTimeout
     ├ ContextError    WindowTooSmall · SummaryFailed
     ├ TurnError       TurnFailed · TurnCanceled · TurnInterrupted
     └ Misuse          IllegalEntry · NotStorable
@@ -16,34 +17,12 @@ text of a message. Every error survives pickle and copy.
 
 from __future__ import annotations
 
-from typing import Any, Self
-
-
-class AntiphonError(Exception):
-    """The root of all errors raised by Antiphon.
-
-    Attributes:
-        turn_id: the turn that this error ended, or None.
-    """
-
-    turn_id: str | None = None
-    _call: tuple[tuple[Any, ...], dict[str, Any]]
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Remember the facts, so that pickle and copy can build the error again."""
-        self = super().__new__(cls, *args)
-        self._call = (args, kwargs)
-        return self
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        state = {name: value for name, value in self.__dict__.items() if name != "_call"}
-        return _built_again, (type(self), self._call), state
-
-
-def _built_again(cls: type[AntiphonError], call: tuple[tuple[Any, ...], dict[str, Any]]) -> AntiphonError:
-    args, kwargs = call
-    return cls(*args, **kwargs)
-
+from ._errors import AntiphonError as AntiphonError
+from ._tool_errors import InvalidArguments as InvalidArguments
+from ._tool_errors import ToolDenied as ToolDenied
+from ._tool_errors import ToolError as ToolError
+from ._tool_errors import ToolTimeout as ToolTimeout
+from ._tool_errors import UnknownTool as UnknownTool
 
 # --- the store ------------------------------------------------------------------------------------------------
 

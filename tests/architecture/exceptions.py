@@ -18,6 +18,7 @@ LATE_IMPORTS: dict[str, str] = {
     "src/antiphon/providers/local/_engine.py": "the optional extra `local`",
     "src/antiphon/providers/openai_chat/__init__.py": "the table of public names: who only encodes loads no transport",
     "src/antiphon/providers/_transport.py": "httpx2, loaded by the first call: naming a model costs nothing",
+    "src/antiphon/tools/_mcp.py": "the optional extra `mcp`",
     "src/antiphon/context/_families.py": "the optional extra `tokens`",
     "src/antiphon/cli/_subcommands.py": "the table of subcommands: `antiphon --help` loads none",
 }

@@ -107,6 +107,23 @@ ERRORS: list[tuple[AntiphonError, str]] = [
         errors.MissingExtra("local", needed_for="local:smollm2"),
         "local:smollm2 needs an optional part; install it: pip install 'antiphon[local]'",
     ),
+    (errors.ToolError("it broke"), "it broke"),
+    (
+        errors.UnknownTool("serch", ["search", "order"]),
+        "no tool 'serch' is offered, nothing was run; did you mean 'search'?",
+    ),
+    (
+        errors.InvalidArguments("search", ["'limit' is missing"]),
+        "the arguments of 'search' do not fit, nothing was run: 'limit' is missing; put that right and call again",
+    ),
+    (errors.ToolDenied("pay", "deny: 'pay'"), "tool 'pay' may not be run: deny: 'pay'; go on without it"),
+    (
+        errors.ToolTimeout("pay", 2.5),
+        (
+            "tool 'pay' gave nothing within 2.5 s and was left; it may still take effect,"
+            " so look before calling it again"
+        ),
+    ),
     (errors.ContextError("it broke"), "it broke"),
     (
         errors.WindowTooSmall(1_000, 1_250, sizes={"instructions": 250, "input": 900, "reply": 100}),
