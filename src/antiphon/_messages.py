@@ -81,13 +81,17 @@ class ToolCall(_Part, frozen=True, tag="toolCall"):
 
 
 class ToolResult(_Part, frozen=True, tag="toolResult"):
-    """What a call gave: `output` is any JSON value, `media` the pictures and documents beside it."""
+    """What a call gave: `output` is any JSON value, `media` the pictures and documents beside it.
+
+    `limit` is the most bytes of the output that a model is shown, where that is not all of it.
+    """
 
     call_id: str
     name: str
     output_json: msgspec.Raw = msgspec.field(name="output", default=NULL)
     is_error: bool = False
     media: tuple[Image | File, ...] = ()
+    limit: int | None = None
 
     @classmethod
     def of(

@@ -21,7 +21,7 @@ from .chat._events import Event
 from .chat._limits import Limits, TurnOptions
 from .chat._listing import SessionSummary
 from .chat._plan import Instructions, KeepTexts
-from .chat._planner import AnyContext, AnyModel
+from .chat._planner import AnyContext, AnyModel, Tools
 from .chat._redaction import Redact
 from .chat._reply import Reply
 from .chat._responder import Responder
@@ -30,6 +30,7 @@ from .chat._why import Fate
 from .context import Shown, Summary
 from .journal import Entry
 from .stores import Store
+from .tools import PendingCall, Tool, ToolPolicy
 from .transcript import Transcript, Turn
 
 __all__ = ["Chat", "LiveTurn", "Session", "State"]
@@ -205,20 +206,23 @@ class Session:
         """
         return self._loop.one(LiveTurn, self._loop.call(lambda: self._async.retry(turn_id, **options)))
 
-    def preview(self, input: Input, /, *, context: AnyContext | None = None, **options: Unpack[TurnOptions]) -> Shown:
-        """What the model would be shown, were this sent now. No model is asked and nothing is written.
+    def resume(self, turn_id: str | None = None, **options: Unpack[TurnOptions]) -> LiveTurn:
+        """Go on with a turn that was broken off, or that waits, from its last committed step.
+
+        Calls that gave a result are never run again. One that had been started and gave none runs again only if its
+        tool is `idempotent`; else it waits for a person, who may know whether it took effect.
 
         Args:
-            input: text, or parts.
-            context: in place of the Chat's.
-            **options: as for `send`.
+            turn_id: the turn, which must be the session's last; by default that.
+            **options: see `TurnOptions`; what the turn was sent with holds where nothing else is given, but for
+                `deps` and `tools`, which are not kept.
 
         Raises:
-            WindowTooSmall: if it would not fit.
-            NotStorable, Misuse: if the input or an option cannot be used.
-            Exception: what the context raises.
+            Misuse: if there is no such turn, or the session has no turn that can be resumed.
+            SessionBusy: if a turn of this session runs.
+            SessionClosed: if the Chat is closed.
         """
-        return self._loop.run(lambda: self._async.preview(input, context=context, **options))
+        return self._loop.one(LiveTurn, self._loop.call(lambda: self._async.resume(turn_id, **options)))
 
     def shown(self) -> Shown | None:
         """What the last model call in this process was shown, or None."""
@@ -356,6 +360,21 @@ class Session:
         """Every turn, oldest first, whatever its status."""
         return self._loop.call(lambda: self._async.turns())
 
+    def preview(self, input: Input, /, *, context: AnyContext | None = None, **options: Unpack[TurnOptions]) -> Shown:
+        """What the model would be shown, were this sent now. No model is asked and nothing is written.
+
+        Args:
+            input: text, or parts.
+            context: in place of the Chat's.
+            **options: as for `send`.
+
+        Raises:
+            WindowTooSmall: if it would not fit.
+            NotStorable, Misuse: if the input or an option cannot be used.
+            Exception: what the context raises.
+        """
+        return self._loop.run(lambda: self._async.preview(input, context=context, **options))
+
     def messages(self) -> Sequence[Message]:
         """The completed dialogue: what people and the model said, without tool calls and results."""
         return self._loop.call(lambda: self._async.messages())
@@ -406,6 +425,41 @@ class Session:
         """
         return self._loop.iterate(lambda: self._async.journal(after=after))
 
+    def pending(self) -> Sequence[PendingCall]:
+        """The calls of the last turn that wait for a person, each with the reason why."""
+        return self._loop.call(lambda: self._async.pending())
+
+    def approve(self, call_id: str, *, by: str, arguments: Mapping[str, Jsonable] | None = None) -> None:
+        """Let a waiting call run when its turn is resumed: this call, once. A policy that denies it still does.
+
+        Args:
+            call_id: the call.
+            by: who decides.
+            arguments: in place of the model's.
+
+        Raises:
+            Misuse: if no such call waits; a newer message puts them all aside.
+            NotStorable: if the arguments are not JSON.
+            StoreError: if it could not be committed.
+        """
+        self._loop.run(lambda: self._async.approve(call_id, by=by, arguments=arguments))
+
+    def deny(self, call_id: str, *, by: str, reason: str | None = None) -> None:
+        """Refuse a waiting call; the model is told so, with the reason.
+
+        Raises:
+            Misuse, StoreError: see `approve`.
+        """
+        self._loop.run(lambda: self._async.deny(call_id, by=by, reason=reason))
+
+    def answer(self, call_id: str, output: Jsonable, *, by: str) -> None:
+        """Say what a waiting call gave, without running it: it was done by hand, or had taken effect before.
+
+        Raises:
+            Misuse, NotStorable, StoreError: see `approve`.
+        """
+        self._loop.run(lambda: self._async.answer(call_id, output, by=by))
+
 
 class Chat:
     """Opens sessions and runs their turns.
@@ -423,6 +477,9 @@ class Chat:
         store: where sessions are kept; by default a new `InMemoryStore`, gone with this object.
         context: what the model is shown: an object with `build(view)` or a function; by default `FullContext()`.
         instructions: pinned system text, or a function of the `View` that gives it.
+        tools: what models may call: functions, Tools, or a Toolbox of them. A function that nobody marked runs when a
+            model asks, as the policy leaves it to the tool.
+        policy: decides which calls run; by default each tool's own `needs_approval`.
         limits: how much one turn may take; by default `Limits()`.
         keep_texts: `stable` keeps system texts in the journal, once each; `all` every text that a context adds;
             `none` only digests.
@@ -444,6 +501,8 @@ class Chat:
         store: Store | None = None,
         context: AnyContext | None = None,
         instructions: Instructions | None = None,
+        tools: Tools = (),
+        policy: ToolPolicy | None = None,
         limits: Limits | None = None,
         keep_texts: KeepTexts = "stable",
         redact: Redact | None = None,
@@ -455,12 +514,19 @@ class Chat:
             store=store,
             context=context,
             instructions=instructions,
+            tools=tools,
+            policy=policy,
             limits=limits,
             keep_texts=keep_texts,
             redact=redact,
             clock=clock,
         )
         self._loop = LoopThread(self._async.aclose)
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """What models may call, from the next turn on; set a list of functions and Tools, or a Toolbox."""
+        return self._loop.call(lambda: self._async.tools)
 
     @property
     def store(self) -> Store:

@@ -14,11 +14,12 @@ from .._messages import Message, read_message
 from ..errors import Misuse, SessionBusy, SessionNotFound
 from ..journal import SessionCreated, decode
 from ..stores import DeletesSessions, InMemoryStore, ListsSessions, Store
+from ..tools import Tool, ToolPolicy
 from ._copying import Told
 from ._limits import Limits
 from ._listing import SessionSummary, summary_of
 from ._plan import Instructions, KeepTexts
-from ._planner import AnyContext, AnyModel, Planner, Settings
+from ._planner import AnyContext, AnyModel, Planner, Settings, Tools, toolbox_of
 from ._redaction import Redact
 from ._responder import Responder
 from ._session import Session
@@ -38,6 +39,9 @@ class Chat:
         store: where sessions are kept; by default a new `InMemoryStore`, gone with this object.
         context: what the model is shown: an object with `build(view)` or a function; by default `FullContext()`.
         instructions: pinned system text, or a function of the `View` that gives it.
+        tools: what models may call: functions, Tools, or a Toolbox of them. A function that nobody marked runs when a
+            model asks, as the policy leaves it to the tool.
+        policy: decides which calls run; by default each tool's own `needs_approval`.
         limits: how much one turn may take; by default `Limits()`.
         keep_texts: `stable` keeps system texts in the journal, once each; `all` every text that a context adds;
             `none` only digests.
@@ -59,6 +63,8 @@ class Chat:
         store: Store | None = None,
         context: AnyContext | None = None,
         instructions: Instructions | None = None,
+        tools: Tools = (),
+        policy: ToolPolicy | None = None,
         limits: Limits | None = None,
         keep_texts: KeepTexts = "stable",
         redact: Redact | None = None,
@@ -70,6 +76,8 @@ class Chat:
                 responder=responder,
                 context=context,
                 instructions=instructions,
+                tools=tools,
+                policy=policy,
                 limits=limits,
                 keep_texts=keep_texts,
             )
@@ -78,6 +86,15 @@ class Chat:
         if isinstance(kept_in, type) or not isinstance(kept_in, Store):
             raise Misuse(f"store is {kept_in!r}", "give a store, as in FileStore('chats')")
         self._shelf = Shelf(kept_in, self._planner, clock=clock, redact=redact)
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """What models may call, from the next turn on; set a list of functions and Tools, or a Toolbox."""
+        return self._planner.toolbox.tools
+
+    @tools.setter
+    def tools(self, given: Tools) -> None:
+        self._planner.toolbox = toolbox_of(given)
 
     @property
     def store(self) -> Store:

@@ -7,31 +7,53 @@ responders): whatever it raises becomes an answer.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 from msgspec import structs
 
-from .._jsonable import NULL, freeze
 from .._messages import Input, stored_input
 from ..context import Shown
-from ..errors import AntiphonError, JournalMoved, Misuse, StoreError, TurnOver
-from ..journal._entries import ModelReplied, TurnAccepted, TurnSteered
-from ..transcript._turn import Turn
+from ..errors import AntiphonError, StoreError, TurnOver
+from ..journal._entries import (
+    KnownEntry,
+    ModelReplied,
+    ToolReturned,
+    ToolStarted,
+    TurnSteered,
+)
 from . import _events as events
+from ._accepting import Accepting
 from ._asking import Asking
-from ._effects import Answered, Ask, Broken, Built, Done, Effect, Finish, MoreSteering, Show, Stopped, Write
+from ._calling import Calling, as_decided
+from ._effects import (
+    Answered,
+    Ask,
+    Broken,
+    Built,
+    Done,
+    Effect,
+    Finish,
+    Judge,
+    Judged,
+    LookUp,
+    MoreSteering,
+    Open,
+    RunCalls,
+    Show,
+    Stopped,
+    Write,
+)
 from ._ground import Ground
 from ._log import EventLog
-from ._loop import Ended, Turning, run_turn
+from ._loop import Ended, run_turn
 from ._plan import TurnPlan
 from ._showing import Services, Showing
+from ._stopping import Stopping
 from ._summarizer import SummarizerOf
+from ._taking_up import taken_up
 
 T = TypeVar("T")
-
-SHUT_DOWN = "shut down"
-"""The reason of a turn whose task was canceled from outside, as a loop does when it ends."""
 
 
 class Driver:
@@ -40,6 +62,7 @@ class Driver:
     Attributes:
         plan: what the turn is run with.
         log: what its readers are told.
+        accepting: commits its input.
         closing: whether the outcome is on its way: from then on nothing steers or cancels the turn.
     """
 
@@ -51,56 +74,26 @@ class Driver:
         services = Services(SummarizerOf(plan, log.emit), ground.derived, ground.cache)
         self._showing = Showing(plan, ground.recorder, scope=ground.scope, services=services)
         self._asking = Asking(plan, self.log, transcript=ground.recorder.transcript)
-        self._stop: Stopped | None = None
-        self._interruptible: asyncio.Task[Any] | None = None
+        self._calling = Calling(plan, ground.recorder, log=log)
+        self._stopping = Stopping()
+        self.accepting = Accepting(plan, ground.recorder, log=log, stopping=self._stopping)
         self._methods: dict[type[Effect[Any]], Callable[[Any], Awaitable[Any]]] = {
             Show: self.show,
             Ask: self.ask,
+            Judge: self.judge,
+            RunCalls: self.run_calls,
+            LookUp: self.look_up,
             Write: self.write,
             Finish: self.finish,
         }
 
     # --- the run ----------------------------------------------------------------------------------------------
 
-    async def accept(self) -> Turn | None:
-        """Commit the input.
-
-        Returns:
-            None, or the turn that the session already has under this key: then nothing was written.
-
-        Raises:
-            StoreError: if the input could not be committed; nothing may act on it.
-        """
-        entry = self._recorder.entry(
-            TurnAccepted,
-            turn_id=self.plan.turn_id,
-            input=self.plan.input,
-            retry_of=self.plan.retry_of,
-            key=self.plan.key,
-            options_json=_frozen(self.plan.options, "options"),
-            metadata_json=_frozen(self.plan.metadata, "metadata"),
-        )
-        while True:
-            known = self.known()
-            if known is not None:
-                return known
-            try:
-                await self._through(self._recorder.write(entry))
-            except JournalMoved:
-                continue  # the recorder has read what came; with that, decide anew
-            self.log.emit(events.TurnAccepted())
-            return None
-
-    def known(self) -> Turn | None:
-        """The turn that the session already has under this key, as far as it is read, or None."""
-        transcript = self._recorder.transcript
-        turn_id = None if self.plan.key is None else transcript.with_key(self.plan.key)
-        return None if turn_id is None else transcript.turn(turn_id)
-
     async def run(self) -> Ended:
         """Run the loop to its end."""
-        turning = Turning(self.plan.turn_id, self.plan.limits, self._recorder.entry, self.plan.answers.told)
-        loop = run_turn(turning)
+        turn = self._recorder.transcript.turn(self.plan.turn_id, live=(self.plan.turn_id,))
+        assert turn is not None  # a turn is accepted before it runs
+        loop = run_turn(taken_up(turn, self.plan, entry=self._recorder.entry))
         deadline = self._deadline()
         try:
             effect = next(loop)
@@ -125,7 +118,7 @@ class Driver:
     async def show(self, effect: Show) -> Built | Broken | Stopped:
         """Build what a call is shown."""
         try:
-            built = await self._stoppable(self._showing.build(effect))
+            built = await self._stopping.stoppable(self._showing.build(effect))
         except Exception as error:  # isolates: custom context
             return Broken(self._of_this_turn(error))
         if isinstance(built, Built):
@@ -141,33 +134,68 @@ class Driver:
     async def ask(self, effect: Ask) -> Answered | Broken | Stopped:
         """Ask the model once."""
         try:
-            reply = await self._stoppable(self._asking.ask(effect.shown))
+            reply = await self._stopping.stoppable(self._asking.ask(effect.shown))
         except Exception as error:  # isolates: model, responder
             return Broken(self._of_this_turn(error), self._asking.said)
         return structs.replace(reply, partial=self._asking.said) if isinstance(reply, Stopped) else Answered(reply)
 
+    async def judge(self, effect: Judge) -> Judged | Stopped:
+        """Decide what becomes of calls; a policy may ask elsewhere, so this takes its time."""
+        return await self._stopping.stoppable(self._calling.judged(effect, offered=self._offered()))
+
+    def _offered(self) -> Sequence[str]:
+        """Names of the tools that the last call was offered, in this process or before it."""
+        if self._showing.last is not None:
+            return self._showing.last.tool_names
+        turn = self._recorder.transcript.turn(self.plan.turn_id)
+        return turn.traces[-1].tools if turn is not None and turn.traces else ()
+
+    async def run_calls(self, effect: RunCalls) -> Done | Stopped | Broken:
+        """Run calls; what each gives is committed as it ends."""
+        try:
+            stopped = await self._stopping.stoppable(self._calling.run(effect))
+        except StoreError as error:
+            return Broken(self._of_this_turn(error))
+        return stopped if isinstance(stopped, Stopped) else Done()
+
+    async def look_up(self, effect: LookUp) -> Open | Stopped:  # noqa: ARG002 - an effect without facts
+        """Read which calls have no result; a turn that was stopped meanwhile waits for nobody."""
+        await self._stopping.through(self._recorder.drain())
+        return self._stopping.stopped or self._calling.open()
+
     async def write(self, effect: Write) -> Done | Broken:
         """Commit entries that do not end the turn."""
         try:
-            await self._through(self._recorder.write(*effect.entries))
+            await self._stopping.through(self._recorder.write(*effect.entries))
         except StoreError as error:
             return Broken(self._of_this_turn(error))
         for entry in effect.entries:
-            if isinstance(entry, ModelReplied):
-                self.log.emit(events.ModelReplied(message=entry.message))
+            self._tell(entry)
         return Done()
+
+    def _tell(self, entry: KnownEntry) -> None:
+        match entry:
+            case ModelReplied(message=message):
+                self.log.emit(events.ModelReplied(message=message))
+            case ToolStarted():
+                calls = {each.call.id: as_decided(each) for each in self._calling.open().calls}
+                for id in entry.call_ids:
+                    call = calls[id]
+                    self.log.emit(events.ToolCalled(call_id=id, name=call.name, arguments=call.arguments))
+            case ToolReturned():
+                self._calling.tell(entry)
 
     async def finish(self, effect: Finish) -> Done | MoreSteering | Stopped | Broken:
         """Commit the outcome, if nothing has come in its way."""
-        await self._through(self._recorder.drain())
+        await self._stopping.through(self._recorder.drain())
         # From here to the put nothing awaits: no steering and no cancel can come between the look and the entry.
-        if self._stop is not None and not effect.final:
-            return self._stop
+        if self.stopped is not None and not effect.final:
+            return self.stopped
         if effect.seen is not None and self.steered > effect.seen:
             return MoreSteering()
         self.closing = True
         try:
-            await self._through(self._recorder.write(effect.entry))
+            await self._stopping.through(self._recorder.write(effect.entry))
         except StoreError as error:
             return Broken(self._of_this_turn(error))
         return Done()
@@ -196,11 +224,8 @@ class Driver:
 
     def stop(self, reason: str | None) -> None:
         """Stop the turn as soon as can be; a no-op once the outcome is on its way."""
-        if self.closing or self._stop is not None:
-            return
-        self._stop = Stopped(reason)
-        if self._interruptible is not None:
-            self._interruptible.cancel()
+        if not self.closing:
+            self._stopping.stop(reason)
 
     @property
     def shown(self) -> Shown | None:
@@ -210,53 +235,9 @@ class Driver:
     @property
     def stopped(self) -> Stopped | None:
         """The stop that was asked for, or None."""
-        return self._stop
-
-    async def _stoppable(self, work: Awaitable[T]) -> T | Stopped:
-        """Do work that a stop may interrupt; a task canceled from outside is a stop too."""
-        if self._stop is not None:
-            _abandon(work)
-            return self._stop
-        self._interruptible = asyncio.current_task()
-        try:
-            found = await work
-        except asyncio.CancelledError:
-            if not _forgiven():
-                raise Misuse("what answers the turn was canceled by something of its own") from None
-            self._stop = self.stopped or Stopped(SHUT_DOWN)
-            return self._stop
-        finally:
-            self._interruptible = None
-        return self.stopped or found
-
-    async def _through(self, commit: Awaitable[None]) -> None:
-        """Commit, whatever happens to this task meanwhile; a cancellation stops the turn once that is done."""
-        try:
-            await commit
-        except asyncio.CancelledError:
-            _forgiven()
-            self.stop(SHUT_DOWN)
+        return self._stopping.stopped
 
     def _of_this_turn(self, error: Exception) -> Exception:
         if isinstance(error, AntiphonError):
             error.turn_id = self.plan.turn_id
         return error
-
-
-def _forgiven() -> bool:
-    """Whether this task was canceled, which is now heard: left standing it would break timeouts around it."""
-    task = asyncio.current_task()
-    if task is None or task.cancelling() == 0:
-        return False
-    task.uncancel()
-    return True
-
-
-def _abandon(work: Awaitable[Any]) -> None:
-    close = getattr(work, "close", None)
-    if close is not None:
-        close()
-
-
-def _frozen(value: Any, path: str) -> Any:
-    return freeze(dict(value), path) if value else NULL

@@ -6,12 +6,14 @@ Failure, cancel and deadline are answers like any other: nothing is thrown into 
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
+from .._messages import ToolCall, ToolResult
 from ..context._assembly import Shown
 from ..journal._entries import KnownEntry, Outcome
+from ..journal._lifecycle import CallPhase
 from ..models._events import Replied
 
 A = TypeVar("A")
@@ -69,6 +71,56 @@ class MoreSteering(msgspec.Struct, frozen=True):
     """A person said more than the reply had seen; nothing was written."""
 
 
+class OpenCall(msgspec.Struct, frozen=True):
+    """A call that has no result yet.
+
+    Attributes:
+        call: as the model made it.
+        phase: where it stands.
+        arguments: what a person put in place of the model's arguments, or None.
+        attempts: how often it was started.
+        by: who decided on it, or None.
+        reason: what that person said.
+    """
+
+    call: ToolCall
+    phase: CallPhase = "called"
+    arguments: msgspec.Raw | None = None
+    attempts: int = 0
+    by: str | None = None
+    reason: str | None = None
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """What is to be done with a call.
+
+    Attributes:
+        open: the call.
+        action: run it, ask a person, or answer it without running it.
+        reason: why a person is asked.
+        result: what it is answered with.
+        ready: what is run, as the driver prepared it.
+    """
+
+    open: OpenCall
+    action: Literal["run", "ask", "answer"]
+    reason: str = ""
+    result: ToolResult | None = None
+    ready: Any = None
+
+
+class Judged(msgspec.Struct, frozen=True):
+    """It is decided what becomes of each call."""
+
+    verdicts: tuple[Verdict, ...]
+
+
+class Open(msgspec.Struct, frozen=True):
+    """The calls of the last reply that have no result."""
+
+    calls: tuple[OpenCall, ...]
+
+
 # --- effects ---------------------------------------------------------------------------------------------------
 
 
@@ -90,6 +142,23 @@ class Ask(Effect[Answered | Broken | Stopped], frozen=True):
     shown: Shown
     call: int
     offer_tools: bool = True
+
+
+class Judge(Effect[Judged | Stopped], frozen=True):
+    """Decide what becomes of calls. `truncated`: their reply was cut off, so that none of them may run."""
+
+    calls: tuple[OpenCall, ...]
+    truncated: bool = False
+
+
+class RunCalls(Effect[Done | Stopped | Broken], frozen=True):
+    """Run calls that are journaled as started; the result of each is committed as it ends."""
+
+    verdicts: tuple[Verdict, ...]
+
+
+class LookUp(Effect[Open | Stopped], frozen=True):
+    """Read which calls of the last reply have no result, with what people decided by now."""
 
 
 class Write(Effect[Done | Broken], frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any, ClassVar, Literal
 
 import msgspec
@@ -9,6 +10,7 @@ import msgspec
 from .._jsonable import Jsonable
 from .._messages import Message, StoredInput
 from .._trace import Trace
+from ..tools._policy import PendingCall
 from ._reply import Reply
 
 
@@ -80,6 +82,34 @@ class Retrying(Event, frozen=True, kw_only=True):
     type: ClassVar[str] = "model.retrying"
 
 
+class ToolCalled(Event, frozen=True, kw_only=True):
+    """A tool is started; that is committed."""
+
+    call_id: str
+    name: str
+    arguments: Jsonable
+    type: ClassVar[str] = "tool.started"
+
+
+class ToolReturned(Event, frozen=True, kw_only=True):
+    """A call has its result, and that is committed."""
+
+    call_id: str
+    name: str
+    is_error: bool
+    type: ClassVar[str] = "tool.returned"
+
+
+class ToolProgress(Event, frozen=True, kw_only=True):
+    """A running tool says how far it is; `fraction` is from 0 to 1, or None."""
+
+    call_id: str
+    name: str
+    note: str
+    fraction: float | None
+    type: ClassVar[str] = "tool.progress"
+
+
 class Compacting(Event, frozen=True, kw_only=True):
     """Earlier turns are being summarised; the turn waits for it."""
 
@@ -125,7 +155,15 @@ class Canceled(Event, frozen=True, kw_only=True):
     type: ClassVar[str] = "turn.canceled"
 
 
-ENDS = (Completed, Failed, Canceled)
+class Waiting(Event, frozen=True, kw_only=True):
+    """The run ended, and the turn did not: a person must decide on these calls; the last event."""
+
+    pending: tuple[PendingCall, ...]
+    reply: Reply
+    type: ClassVar[str] = "turn.waiting"
+
+
+ENDS = (Completed, Failed, Canceled, Waiting)
 """Exactly one of these is the last event of a turn's run."""
 
 
@@ -141,6 +179,10 @@ def _plain(value: Any) -> Jsonable:
         }
     if isinstance(value, Message):
         return value.to_json()
+    if isinstance(value, PendingCall):
+        return asdict(value)
+    if isinstance(value, tuple) and all(isinstance(each, PendingCall) for each in value):
+        return [_plain(each) for each in value]
     if isinstance(value, msgspec.Struct):
         return {name: _plain(getattr(value, name)) for name in value.__struct_fields__}
     return Message("user", value).to_json()["content"] if isinstance(value, tuple) else value

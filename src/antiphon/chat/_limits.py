@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict
 
@@ -10,6 +10,7 @@ from .._jsonable import Jsonable, freeze, thaw
 from .._usage import Usage
 from ..errors import Misuse
 from ..models._model import Model
+from ..tools import Tool, Toolbox
 from ._lines import joined
 
 WhenBusy = Literal["raise", "wait", "steer"]
@@ -22,6 +23,7 @@ class Limits:
     Attributes:
         model_calls: calls of the model in one turn; the last one is asked without tools, so that the turn ends in
             words.
+        tool_calls: calls of tools that are run in one turn; those beyond are answered without being run.
         tokens: tokens of all calls together, in and out; checked between calls.
         seconds: time from the first call on; a turn that runs out of it is canceled, with what was said as partial.
         at_limit: `answer` asks once more without tools, `stop` ends the turn with what there is.
@@ -31,12 +33,13 @@ class Limits:
     """
 
     model_calls: int | None = 25
+    tool_calls: int | None = None
     tokens: int | None = None
     seconds: float | None = None
     at_limit: Literal["answer", "stop"] = "answer"
 
     def __post_init__(self) -> None:
-        for name in ("model_calls", "tokens", "seconds"):
+        for name in ("model_calls", "tool_calls", "tokens", "seconds"):
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
                 raise Misuse(f"Limits({name}={value!r}) is no number", "give a positive number, or None")
@@ -51,11 +54,17 @@ class Limits:
             return True
         return self.at_limit == "stop" and self._spent(usage)
 
-    def last_call(self, calls: int, usage: Usage) -> bool:
+    def last_call(self, calls: int, usage: Usage, *, tool_calls: int = 0) -> bool:
         """Whether call number `calls` must be the last, and so be asked without tools."""
         if self.at_limit == "stop":
             return False
+        if self.tool_calls is not None and tool_calls >= self.tool_calls:
+            return True
         return self._spent(usage) or (self.model_calls is not None and calls >= self.model_calls)
+
+    def tools_left(self, tool_calls: int) -> int | None:
+        """How many more calls of tools may be run after this many; None is any number."""
+        return None if self.tool_calls is None else max(0, self.tool_calls - tool_calls)
 
     def _spent(self, usage: Usage) -> bool:
         return self.tokens is not None and usage.total >= self.tokens
@@ -67,6 +76,7 @@ class TurnOptions(TypedDict, total=False):
     key: the caller's name for this request; the same key in the same session is the same turn, after a crash too.
     model: another model than the Chat's, or its name.
     instructions: other instructions than the Chat's.
+    tools: other tools than the Chat's.
     deps: handed to contexts and responders as it is; never kept.
     limits: other limits than the Chat's.
     metadata: kept with the input.
@@ -76,6 +86,7 @@ class TurnOptions(TypedDict, total=False):
     key: str
     model: str | Model
     instructions: str
+    tools: Toolbox | Sequence[Tool | Callable[..., Any]]
     deps: object
     limits: Limits
     metadata: Mapping[str, Jsonable]

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from typing import Unpack
 
 from .._html import figure, paragraph, shortened, table
 from .._jsonable import Jsonable
-from .._messages import Message, input_text
+from .._messages import Input, Message, input_text, stored_input
 from .._trace import Trace
-from ..context import Derived, Summary
+from ..context import Derived, Shown, Summary
 from ..context._summarizing import read_summaries
 from ..errors import Misuse
-from ..journal import Entry, decode
+from ..journal import Entry, TurnAccepted, decode
 from ..transcript import Turn, dialogue
 from ._ground import Ground
+from ._limits import TurnOptions, checked_options
+from ._planner import AnyContext, Planner
 from ._sending import Sending
+from ._showing import Services, previewed
 from ._snapshot import snapshot_of
 from ._why import Fate, Kept, by_digest, fates
 
@@ -25,7 +29,8 @@ _DISPLAYED_LENGTH = 200
 class LooksBack:
     """The part of a session that only looks."""
 
-    def __init__(self, ground: Ground, sending: Sending) -> None:
+    def __init__(self, ground: Ground, sending: Sending, *, planner: Planner) -> None:
+        self._planner = planner
         self._ground = ground
         self._recorder = ground.recorder
         self._store = ground.store
@@ -65,6 +70,27 @@ class LooksBack:
 
     def _live_ids(self) -> tuple[str, ...]:
         return tuple(run.turn_id for run in self._sending.running())
+
+    async def preview(
+        self, input: Input, /, *, context: AnyContext | None = None, **options: Unpack[TurnOptions]
+    ) -> Shown:
+        """What the model would be shown, were this sent now. No model is asked and nothing is written.
+
+        Args:
+            input: text, or parts.
+            context: in place of the Chat's.
+            **options: as for `send`.
+
+        Raises:
+            WindowTooSmall: if it would not fit.
+            NotStorable, Misuse: if the input or an option cannot be used.
+            Exception: what the context raises.
+        """
+        given = checked_options(options)
+        said = self._recorder.entry(TurnAccepted, turn_id="preview", input=stored_input(input)).input
+        plan = self._planner.plan("preview", said, options=given, context=context)
+        services = Services(derived=self._derived, cache=self._ground.cache)
+        return await previewed(plan, self._recorder.transcript, scope=self._ground.scope, services=services)
 
     def messages(self) -> Sequence[Message]:
         """The completed dialogue: what people and the model said, without tool calls and results."""

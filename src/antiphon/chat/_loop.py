@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .._jsonable import Jsonable, freeze
-from .._messages import Message, Text
+from .._messages import Message, Text, ToolResult
 from .._usage import Usage
 from ..errors import ContextTooLong
 from ..journal._entries import (
@@ -15,30 +15,49 @@ from ..journal._entries import (
     KnownEntry,
     ModelReplied,
     Outcome,
-    ToolReturned,
+    ToolAsked,
+    ToolStarted,
     TurnCanceled,
     TurnCompleted,
     TurnFailed,
 )
-from ._effects import Answered, Ask, Broken, Built, Done, Finish, Loop, MoreSteering, Show, Stopped, Write, perform
+from ._effects import (
+    Answered,
+    Ask,
+    Broken,
+    Built,
+    Done,
+    Finish,
+    Judge,
+    LookUp,
+    Loop,
+    MoreSteering,
+    OpenCall,
+    RunCalls,
+    Show,
+    Stopped,
+    Verdict,
+    Write,
+    perform,
+)
 from ._limits import Limits
+from ._returned import returned_entry
 from ._sentences import sentence_of
 
-NOT_OFFERED = "not run: no tool of this name is offered"
 NOT_RUN = "not run: the turn has reached its limit"
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a turn ended.
+    """How a run of a turn ended.
 
     Attributes:
-        outcome: the entry that says so.
+        outcome: the entry that says so; None if the turn waits for a person.
         error: what `result()` raises, or None for a reply.
         written: whether the outcome is in the journal.
     """
 
-    outcome: Outcome
+    outcome: Outcome | None
     error: BaseException | None = None
     written: bool = True
 
@@ -54,6 +73,7 @@ class Turning:
         responder: what answers, for the outcome's metadata.
         calls: model calls so far.
         usage: tokens so far.
+        tool_calls: calls of tools that were run so far.
         shortened: whether a call was made shorter because its model found it too long.
     """
 
@@ -63,12 +83,16 @@ class Turning:
     responder: Jsonable
     calls: int = 0
     usage: Usage = field(default_factory=Usage)
+    tool_calls: int = 0
     shortened: bool = False
 
 
 def run_turn(turning: Turning) -> Loop[Ended]:
-    """Ask until the turn has an outcome, and commit that outcome."""
-    ended: Ended | None = None
+    """Ask until the turn has an outcome, and commit that outcome; or until it waits for a person.
+
+    A turn that is taken up again begins with the calls that its last reply left open.
+    """
+    ended = (yield from _settle(turning)) if turning.calls else None
     while ended is None:
         turning.calls += 1
         ended = yield from _one_call(turning)
@@ -76,7 +100,7 @@ def run_turn(turning: Turning) -> Loop[Ended]:
 
 
 def _one_call(turning: Turning) -> Loop[Ended | None]:
-    offer_tools = not turning.limits.last_call(turning.calls, turning.usage)
+    offer_tools = not turning.limits.last_call(turning.calls, turning.usage, tool_calls=turning.tool_calls)
     built = yield from perform(Show(turning.calls, offer_tools))
     if not isinstance(built, Built):
         return (yield from _end_without_reply(turning, built))
@@ -106,25 +130,92 @@ def _asked(turning: Turning, built: Built, *, offer_tools: bool) -> Loop[tuple[B
 
 def _round(turning: Turning, answer: Answered, *, seen: int, last: bool) -> Loop[Ended | None]:
     """Answer every call of a reply, whatever comes of it, and go on unless this was the last."""
-    why = NOT_RUN if last else NOT_OFFERED
-    returned = [
-        turning.entry(
-            ToolReturned,
-            turn_id=turning.turn_id,
-            call_id=call.id,
-            name=call.name,
-            output_json=freeze(f"{why}: {call.name!r}", "output"),
-            is_error=True,
-        )
-        for call in answer.reply.message.calls
-    ]
-    ended = yield from _go_on(turning, answer, seen=seen, returned=returned)
-    if ended is not None or not last:
+    calls = tuple(OpenCall(call) for call in answer.reply.message.calls)
+    if last:
+        return (yield from _last_round(turning, answer, seen=seen, calls=calls))
+    judged = yield from perform(Judge(calls, truncated=answer.reply.finish == "length"))
+    if isinstance(judged, Stopped):
+        return (yield from _end_without_reply(turning, Stopped(judged.reason, answer.reply.message.text)))
+    verdicts = _within_limits(turning, judged.verdicts)
+    ended = yield from _go_on(turning, answer, seen=seen, more=_entries(turning, verdicts))
+    if ended is None:
+        ended = yield from _run(turning, verdicts)
+    return ended if ended is not None else (yield from _settle(turning))
+
+
+def _last_round(turning: Turning, answer: Answered, *, seen: int, calls: Sequence[OpenCall]) -> Loop[Ended]:
+    """End the turn in the words that stand beside calls which may not run any more."""
+    unrun = [_unrun(each) for each in calls]
+    ended = yield from _go_on(turning, answer, seen=seen, more=_entries(turning, unrun))
+    if ended is not None:
         return ended
     words = tuple(part for part in answer.reply.message.parts if isinstance(part, Text))
     outcome = _completed(turning, Message("assistant", words), seen=seen, finish="limit")
     # Its text is in the journal by now, so a cancel that comes first has no partial.
-    return (yield from _complete(turning, outcome, seen=None, said=""))
+    completed = yield from _complete(turning, outcome, seen=None, said="")
+    assert completed is not None  # only steering that counts makes a turn go on
+    return completed
+
+
+def _settle(turning: Turning) -> Loop[Ended | None]:
+    """Bring every call of the last reply to its result, or leave the turn waiting for a person."""
+    while True:
+        found = yield from perform(LookUp())
+        if isinstance(found, Stopped):
+            return (yield from _end_without_reply(turning, found))
+        ready = tuple(each for each in found.calls if each.phase != "asked")
+        if not ready:
+            return Ended(None) if found.calls else None
+        judged = yield from perform(Judge(ready))
+        if isinstance(judged, Stopped):
+            return (yield from _end_without_reply(turning, judged))
+        verdicts = _within_limits(turning, judged.verdicts)
+        written = yield from perform(Write(tuple(_entries(turning, verdicts))))
+        if isinstance(written, Broken):
+            return (yield from _end_without_reply(turning, written))
+        ended = yield from _run(turning, verdicts)
+        if ended is not None:
+            return ended
+
+
+def _run(turning: Turning, verdicts: Sequence[Verdict]) -> Loop[Ended | None]:
+    started = tuple(each for each in verdicts if each.action == "run")
+    if not started:
+        return None
+    turning.tool_calls += sum(not each.open.attempts for each in started)
+    done = yield from perform(RunCalls(started))
+    return None if isinstance(done, Done) else (yield from _end_without_reply(turning, done))
+
+
+def _within_limits(turning: Turning, verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """The same verdicts, where the limit leaves room for them; a call that was started before has its room."""
+    left = turning.limits.tools_left(turning.tool_calls)
+    found = []
+    for each in verdicts:
+        if each.action != "answer" and not each.open.attempts and left is not None:
+            each, left = (each, left - 1) if left > 0 else (_unrun(each.open), 0)
+        found.append(each)
+    return found
+
+
+def _unrun(call: OpenCall) -> Verdict:
+    told = freeze(f"{NOT_RUN}: {call.call.name!r}", "output")
+    return Verdict(call, "answer", result=ToolResult(call.call.id, call.call.name, told, is_error=True))
+
+
+def _entries(turning: Turning, verdicts: Sequence[Verdict]) -> list[KnownEntry]:
+    """What is journaled before a call can have any effect: who is asked, what starts, what is answered unrun."""
+    found: list[KnownEntry] = []
+    for each in verdicts:
+        call = each.open.call
+        if each.action == "ask":
+            found.append(turning.entry(ToolAsked, turn_id=turning.turn_id, call_id=call.id, reason=each.reason))
+        elif each.result is not None:
+            found.append(returned_entry(turning.entry, turning.turn_id, result=each.result))
+    started = tuple(each.open.call.id for each in verdicts if each.action == "run")
+    if started:
+        found.append(turning.entry(ToolStarted, turn_id=turning.turn_id, call_ids=started))
+    return found
 
 
 def _end_with_reply(turning: Turning, answer: Answered, *, seen: int, last: bool) -> Loop[Ended | None]:
@@ -135,9 +226,9 @@ def _end_with_reply(turning: Turning, answer: Answered, *, seen: int, last: bool
     return ended if ended is not None else (yield from _go_on(turning, answer, seen=seen))
 
 
-def _go_on(turning: Turning, answer: Answered, *, seen: int, returned: Sequence[KnownEntry] = ()) -> Loop[Ended | None]:
-    """Keep a reply that did not end the turn."""
-    written = yield from perform(Write((_replied(turning, answer, seen=seen), *returned)))
+def _go_on(turning: Turning, answer: Answered, *, seen: int, more: Sequence[KnownEntry] = ()) -> Loop[Ended | None]:
+    """Keep a reply that did not end the turn, and in the same append what comes of its calls."""
+    written = yield from perform(Write((_replied(turning, answer, seen=seen), *more)))
     if isinstance(written, Broken):
         said = Broken(written.error, answer.reply.message.text)
         return (yield from _end_without_reply(turning, said))

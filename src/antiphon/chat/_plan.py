@@ -8,8 +8,10 @@ from typing import Literal
 
 from .._jsonable import Jsonable
 from .._messages import StoredInput
+from .._tool_spec import ToolSpec
 from ..context._view import ContextFunction, View
 from ..models import Model
+from ..tools import Toolbox, ToolPolicy
 from ._answering import Answering
 from ._limits import Limits
 
@@ -33,6 +35,8 @@ class TurnPlan:
         deps: handed to contexts and responders.
         metadata: kept with the input.
         options: kept with the input: what was asked for this turn alone.
+        toolbox: what may be called.
+        policy: decides on each call, when it is to run.
         keep_texts: which texts are kept in the journal, once each.
         find_model: makes a model from its name, and gives any other back.
     """
@@ -49,4 +53,16 @@ class TurnPlan:
     deps: object = None
     metadata: Mapping[str, Jsonable] = field(default_factory=dict)
     options: Mapping[str, Jsonable] = field(default_factory=dict)
+    toolbox: Toolbox = field(default_factory=lambda: Toolbox(()))
+    policy: ToolPolicy = field(default_factory=ToolPolicy)
     keep_texts: KeepTexts = "stable"
+
+    @property
+    def tools(self) -> tuple[ToolSpec, ...]:
+        """What a model is told of the tools that are offered from the start."""
+        return tuple(tool.spec for tool in self.toolbox.offered())
+
+    @property
+    def unlockable(self) -> tuple[ToolSpec, ...]:
+        """What a layer may unlock."""
+        return tuple(tool.spec for tool in self.toolbox.offered(self.toolbox.unlockable))[len(self.tools) :]

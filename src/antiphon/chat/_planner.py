@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from .._jsonable import Jsonable
@@ -13,6 +13,7 @@ from ..context import Context, ContextFunction, FullContext
 from ..context._assembly import digest
 from ..errors import Misuse
 from ..models import Model
+from ..tools import Tool, Toolbox, ToolPolicy
 from ._answering import by_model, by_responder
 from ._limits import Limits
 from ._plan import Instructions, KeepTexts, TurnPlan
@@ -20,6 +21,7 @@ from ._responder import Responder
 
 AnyModel = str | Model
 AnyContext = Context | ContextFunction
+Tools = Toolbox | Sequence[Tool | Callable[..., Any]]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -30,6 +32,8 @@ class Settings:
     responder: Responder | None
     context: AnyContext | None
     instructions: Instructions | None
+    tools: Tools
+    policy: ToolPolicy | None
     limits: Limits | None
     keep_texts: KeepTexts
 
@@ -40,6 +44,7 @@ class Planner:
     Attributes:
         closed: whether the Chat is closed: no turn starts any more.
         context: decides what models are shown.
+        toolbox: what models may call.
         running: what runs; a task that nobody holds may be collected before its end.
 
     Raises:
@@ -57,6 +62,9 @@ class Planner:
             raise Misuse(f"instructions is a {type(rules).__name__}", "give text, or a function of a View")
         if settings.keep_texts not in ("stable", "all", "none"):
             raise Misuse(f"keep_texts={settings.keep_texts!r} is not known", "use 'stable', 'all' or 'none'")
+        if settings.policy is not None and not isinstance(settings.policy, ToolPolicy):
+            raise Misuse(f"policy is a {type(settings.policy).__name__}", "give a ToolPolicy")
+        self.toolbox = toolbox_of(settings.tools)
         self.closed = False
         self.running: set[object] = set()
         self._made: dict[str, Model] = {}
@@ -111,6 +119,8 @@ class Planner:
             deps=options.get("deps"),
             metadata=options.get("metadata") or {},
             options=_kept_options(options, texts=self._settings.keep_texts != "none"),
+            toolbox=self.toolbox if options.get("tools") is None else toolbox_of(options["tools"]),
+            policy=self._settings.policy or ToolPolicy(),
             keep_texts=self._settings.keep_texts,
         )
 
@@ -135,6 +145,28 @@ def building(given: AnyContext | None) -> ContextFunction:
     if isinstance(given, type) or not callable(given):
         raise TypeError(f"context is {given!r}; give an object with build(view), or a function of a View")
     return given
+
+
+def toolbox_of(given: Tools) -> Toolbox:
+    """A toolbox of what was given.
+
+    Raises:
+        Misuse: if it is no list of functions and Tools.
+    """
+    return given if isinstance(given, Toolbox) else Toolbox(given)
+
+
+def kept_options(kept: Mapping[str, Any]) -> dict[str, Any]:
+    """What was asked for one turn alone, read back: instructions, limits, and the model where it was named."""
+    found: dict[str, Any] = {}
+    if isinstance(kept.get("instructions"), str):
+        found["instructions"] = kept["instructions"]
+    if isinstance(kept.get("limits"), Mapping):
+        names = {field.name for field in fields(Limits)}
+        found["limits"] = Limits(**{name: value for name, value in kept["limits"].items() if name in names})
+    if isinstance(kept.get("model"), str) and ":" in kept["model"]:
+        found["model"] = kept["model"]
+    return found
 
 
 def _kept_options(options: Mapping[str, Any], *, texts: bool) -> dict[str, Jsonable]:

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._jsonable import NULL, Jsonable, freeze
-from .._messages import Input, Message, ToolResult, stored_input
+from .._messages import Input, Message, stored_input
 from ..errors import IllegalEntry, JournalMoved, Misuse
-from ..journal._entries import KnownEntry, ModelReplied, ToolReturned, TurnAccepted, TurnCompleted
+from ..journal._entries import KnownEntry, ModelReplied, TurnAccepted, TurnCompleted
 from ..stores import Store
 from ._hold import held
 from ._recorder import Recorder
+from ._returned import returned_entry
 
 RECORDED: Jsonable = {"kind": "recorded"}
 
@@ -47,7 +48,7 @@ def recorded_turn(
             calls += 1
             found.append(entry(ModelReplied, turn_id=turn_id, call=calls, message=step, steered=0))
         elif step.role == "tool":
-            found += [_returned(entry, turn_id, result=result) for result in step.results]
+            found += [returned_entry(entry, turn_id, result=result) for result in step.results]
         else:
             raise Misuse(
                 f"a recorded step has the role {step.role!r}", "record one input, then assistant and tool messages"
@@ -64,19 +65,6 @@ def recorded_turn(
         )
     )
     return found
-
-
-def _returned(entry: Callable[..., Any], turn_id: str, *, result: ToolResult) -> KnownEntry:
-    made: KnownEntry = entry(
-        ToolReturned,
-        turn_id=turn_id,
-        call_id=result.call_id,
-        name=result.name,
-        output_json=result.output_json,
-        is_error=result.is_error,
-        media=result.media,
-    )
-    return made
 
 
 def parted(messages: Sequence[Message]) -> tuple[Input, Sequence[Message], Message]:

@@ -9,7 +9,9 @@ from .._html import markdown
 from .._messages import Message
 from .._trace import Trace
 from .._usage import Usage
+from ..tools._policy import PendingCall
 from ..transcript._turn import Turn
+from ._open_calls import pending_calls
 
 ReplyReason = Literal["stop", "length", "refusal", "limit", "waiting"]
 """Why a reply ended: it was done, it reached its length, the model declined, the turn reached a limit, or a person
@@ -43,6 +45,11 @@ class Reply:
         return self._turn.traces
 
     @property
+    def pending(self) -> tuple[PendingCall, ...]:
+        """The calls that wait for a person; none unless `finish_reason` is `waiting`."""
+        return pending_calls(self._turn) if self.finish_reason == "waiting" else ()
+
+    @property
     def trace(self) -> Trace:
         """What the last model call was shown.
 
@@ -60,13 +67,15 @@ class Reply:
 
     @classmethod
     def of(cls, turn: Turn) -> Reply:
-        """Read the reply of a completed turn."""
-        message = turn.reply or Message("assistant")
+        """Read the reply of a completed turn, or what there is of one that waits."""
+        said = (message for message in reversed(turn.messages) if message.role == "assistant")
+        message = turn.reply or next(said, Message("assistant"))
+        waiting = turn.reply is None and bool(pending_calls(turn))
         return cls(
             text=message.text,
             message=message,
             usage=turn.usage or Usage(),
-            finish_reason=cast(ReplyReason, turn.finish_reason or "stop"),
+            finish_reason="waiting" if waiting else cast(ReplyReason, turn.finish_reason or "stop"),
             turn_id=turn.id,
             model=turn.model,
             _turn=turn,

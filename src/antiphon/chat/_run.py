@@ -14,8 +14,8 @@ from ..context import Shown
 from ..errors import AntiphonError, TurnCanceled, TurnFailed, TurnInterrupted, TurnOver
 from ..journal import TurnCompleted
 from ..transcript._turn import Turn
-from ._driver import SHUT_DOWN, Driver
-from ._events import Canceled, Completed, Event, Failed, TurnAccepted
+from ._driver import Driver
+from ._events import Canceled, Completed, Event, Failed, TurnAccepted, Waiting
 from ._ground import Ground
 from ._hold import held
 from ._log import EventLog
@@ -23,6 +23,7 @@ from ._loop import Ended
 from ._plan import TurnPlan
 from ._reply import Reply
 from ._sentences import sentence_of
+from ._stopping import SHUT_DOWN
 
 _logger = logging.getLogger("antiphon")
 
@@ -40,7 +41,9 @@ class Run:
         result: the reply, or the error that ended the turn.
     """
 
-    def __init__(self, plan: TurnPlan, ground: Ground, *, behind: Run | None, wait: bool) -> None:
+    def __init__(
+        self, plan: TurnPlan, ground: Ground, *, behind: Run | None, wait: bool, resumes: bool = False
+    ) -> None:
         self.turn_id = plan.turn_id
         self.log = EventLog(plan.turn_id, tap=ground.listening.emit)
         self._driver = Driver(plan, ground, log=self.log)
@@ -48,6 +51,7 @@ class Run:
         self._store = ground.store
         self._behind = behind
         self._wait = wait
+        self._resumes = resumes
         loop = asyncio.get_running_loop()
         self.accepted: asyncio.Future[None] = loop.create_future()
         self.result: asyncio.Future[Reply] = loop.create_future()
@@ -91,11 +95,13 @@ class Run:
             await self.ended()
 
     async def _go(self) -> End:
-        known = self._driver.known()
+        if self._resumes:
+            return await self._take_up()
+        known = self._driver.accepting.known()
         if known is None:
             await self._its_turn()
             async with held(self._store, self._recorder.transcript.session_id, wait=self._wait):
-                known = await self._driver.accept()
+                known = await self._driver.accepting.accept()
                 if known is None:
                     self.accepted.set_result(None)
                     return self._told(await self._driver.run())
@@ -105,6 +111,13 @@ class Run:
         self.log.read_back()
         self.accepted.set_result(None)
         return end_of(known)
+
+    async def _take_up(self) -> End:
+        await self._its_turn()
+        async with held(self._store, self._recorder.transcript.session_id, wait=self._wait):
+            await self._driver.accepting.resume()
+            self.accepted.set_result(None)
+            return self._told(await self._driver.run())
 
     async def _its_turn(self) -> None:
         # One that gave up waiting leaves whom it waited for.
@@ -117,7 +130,7 @@ class Run:
         last, raised = task.result() if error is None else self._broken_off(error)
         _logger.debug("turn %s of session %s: %s", self.turn_id, self._recorder.transcript.session_id, last.type)
         self.log.emit(last)
-        if isinstance(last, Completed):
+        if isinstance(last, Completed | Waiting):
             self.result.set_result(last.reply)
         else:
             self.result.set_exception(raised or TurnInterrupted(self.turn_id))
@@ -145,6 +158,9 @@ class Run:
         outcome = ended.outcome
         error = TurnInterrupted(self.turn_id) if ended.error is None else ended.error
         turn = self._recorder.transcript.turn(self.turn_id)
+        if outcome is None:
+            assert turn is not None  # it waits, so it is there
+            return _waiting(turn), None
         if isinstance(outcome, TurnCompleted):
             if ended.written and turn is not None:
                 return Completed(reply=Reply.of(turn)), None
@@ -167,9 +183,16 @@ def end_of(turn: Turn) -> End:
             kind, _, text = (turn.error or "error").partition(": ")
             failed = TurnFailed(turn.id, kind, text=text)
             return Failed(error=str(failed), partial=turn.partial or ""), failed
+        case "waiting":
+            return _waiting(turn), None
         case _:
             interrupted = TurnInterrupted(turn.id)
             return Failed(error=str(interrupted)), interrupted
+
+
+def _waiting(turn: Turn) -> Waiting:
+    reply = Reply.of(turn)
+    return Waiting(pending=reply.pending, reply=reply)
 
 
 def _looked_at(future: asyncio.Future[Any]) -> None:

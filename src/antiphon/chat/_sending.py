@@ -9,11 +9,13 @@ from .._ids import keyed_turn_id, new_id
 from .._messages import StoredInput
 from ..context import Shown
 from ..errors import SessionBusy, SessionClosed
+from ..transcript import Turn
 from ._ground import Ground
 from ._live_turn import LiveTurn
 from ._plan import TurnPlan
-from ._planner import Planner
+from ._planner import Planner, kept_options
 from ._run import Run
+from ._taking_up import may_be_resumed
 
 
 class Sending:
@@ -64,6 +66,17 @@ class Sending:
         plan = self._planner.plan(turn_id, said, retry_of=retry_of, options=options)
         return self._start(plan, wait=when_busy == "wait", known=known, owner=owner)
 
+    def resume(self, turn: Turn, *, options: dict[str, Any], owner: object) -> LiveTurn:
+        """See `Session.resume`; what was asked for the turn alone holds, where it is kept, unless other is given."""
+        if self._planner.closed:
+            raise SessionClosed(self._id)
+        wait = options.pop("when_busy", "raise") == "wait"
+        if not wait:
+            self.must_be_idle()
+        may_be_resumed(self._transcript, turn.id)
+        plan = self._planner.plan(turn.id, turn.input, options=kept_options(turn.options) | options)
+        return self._start(plan, wait=wait, known=False, owner=owner, resumes=True)
+
     def _keyed(self, key: str) -> str:
         return self._transcript.with_key(key) or keyed_turn_id(self._id, key)
 
@@ -72,9 +85,9 @@ class Sending:
         run = next((run for run in running if run.turn_id == self._keyed(key)), None)
         return on_its_way or (None if run is None else LiveTurn(run, run.accepted))
 
-    def _start(self, plan: TurnPlan, *, wait: bool, known: bool, owner: object) -> LiveTurn:
+    def _start(self, plan: TurnPlan, *, wait: bool, known: bool, owner: object, resumes: bool = False) -> LiveTurn:
         behind = self._runs[-1] if self._runs else None
-        run = Run(plan, self._ground, behind=behind, wait=wait)
+        run = Run(plan, self._ground, behind=behind, wait=wait, resumes=resumes)
         if not known:  # One that is only read back holds nobody up.
             self._runs.append(run)
         self._planner.running.add(run)

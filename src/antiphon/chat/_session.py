@@ -10,22 +10,22 @@ from .._jsonable import Jsonable, check
 from .._messages import Input, Message, StoredInput, stored_input
 from ..context import Shown, Summary
 from ..errors import Misuse, SessionBusy, SessionClosed
-from ..journal import ContextCleared, Entry, FeedbackRecorded, SessionRenamed, TurnAccepted
+from ..journal import ContextCleared, Entry, FeedbackRecorded, SessionRenamed
 from ..stores import Store
 from ..transcript import Transcript, Turn
 from ._compacting import Compactions
+from ._deciding import Decides
 from ._derived import beside_journal
 from ._ground import Ground
 from ._limits import TurnOptions, checked_options
 from ._listening import SessionEvents
 from ._live_turn import LiveTurn, result_or_cancel
 from ._looking_back import LooksBack
-from ._planner import AnyContext, Planner
+from ._planner import Planner
 from ._recorder import Recorder
 from ._recording import append_turn, parted, recorded_turn
 from ._reply import Reply
 from ._sending import Sending
-from ._showing import Services, previewed
 from ._state import State
 
 
@@ -42,7 +42,7 @@ class Shelf(Protocol):
         ...
 
 
-class Session(LooksBack):
+class Session(LooksBack, Decides):
     """One conversation. Open it through a Chat; there is one object for each id in each Chat.
 
     Attributes:
@@ -59,11 +59,10 @@ class Session(LooksBack):
         self.scope = created.scope
         self.events = SessionEvents()
         self.state = State(recorder, self.events)
-        self._planner = planner
         self._shelf = shelf
         derived = beside_journal(shelf.store, self.id)
         ground = Ground(shelf.store, recorder, scope=self.scope, derived=derived, listening=self.events)
-        super().__init__(ground, Sending(planner, ground))
+        super().__init__(ground, Sending(planner, ground), planner=planner)
         self._compactions = Compactions(ground)
 
     @property
@@ -109,29 +108,27 @@ class Session(LooksBack):
         turn = self._turn(turn_id)
         return self._send(turn.input, retry_of=turn.id, options=checked_options(options))
 
-    def _send(self, said: StoredInput, *, retry_of: str | None, options: dict[str, Any]) -> LiveTurn:
-        return self._sending.send(said, retry_of=retry_of, options=options, owner=self)
+    def resume(self, turn_id: str | None = None, **options: Unpack[TurnOptions]) -> LiveTurn:
+        """Go on with a turn that was broken off, or that waits, from its last committed step.
 
-    async def preview(
-        self, input: Input, /, *, context: AnyContext | None = None, **options: Unpack[TurnOptions]
-    ) -> Shown:
-        """What the model would be shown, were this sent now. No model is asked and nothing is written.
+        Calls that gave a result are never run again. One that had been started and gave none runs again only if its
+        tool is `idempotent`; else it waits for a person, who may know whether it took effect.
 
         Args:
-            input: text, or parts.
-            context: in place of the Chat's.
-            **options: as for `send`.
+            turn_id: the turn, which must be the session's last; by default that.
+            **options: see `TurnOptions`; what the turn was sent with holds where nothing else is given, but for
+                `deps` and `tools`, which are not kept.
 
         Raises:
-            WindowTooSmall: if it would not fit.
-            NotStorable, Misuse: if the input or an option cannot be used.
-            Exception: what the context raises.
+            Misuse: if there is no such turn, or the session has no turn that can be resumed.
+            SessionBusy: if a turn of this session runs.
+            SessionClosed: if the Chat is closed.
         """
-        given = checked_options(options)
-        said = self._recorder.entry(TurnAccepted, turn_id="preview", input=stored_input(input)).input
-        plan = self._planner.plan("preview", said, options=given, context=context)
-        services = Services(derived=self._derived, cache=self._ground.cache)
-        return await previewed(plan, self._recorder.transcript, scope=self.scope, services=services)
+        turn = self._turn(turn_id)
+        return self._sending.resume(turn, options=checked_options(options), owner=self)
+
+    def _send(self, said: StoredInput, *, retry_of: str | None, options: dict[str, Any]) -> LiveTurn:
+        return self._sending.send(said, retry_of=retry_of, options=options, owner=self)
 
     def shown(self) -> Shown | None:
         """What the last model call in this process was shown, or None."""

@@ -51,7 +51,7 @@ class Showing:
             self._turn = TurnShowing(self._plan.build, view)
         turn = transcript.turn(self._plan.turn_id, live=(self._plan.turn_id,))
         assert turn is not None  # a turn is accepted before it is shown to anyone
-        shown = await self._turn.shown(turn.messages, call=call_of(self._plan, effect.call))
+        shown = await self._turn.shown(turn.shown_messages, call=call_of(self._plan, effect.call))
         if not effect.offer_tools:
             shown = shown.without_tools()
         shown = self._beside_the_one_before(shown)
@@ -107,7 +107,7 @@ async def previewed(plan: TurnPlan, transcript: Transcript, *, scope: str | None
 
 def call_of(plan: TurnPlan, number: int) -> Call:
     """The call of this number."""
-    return Call(plan.turn_id, number, model=plan.answers.name, budget=plan.answers.budget)
+    return Call(plan.turn_id, number, model=plan.answers.name, budget=plan.answers.budget, tools=plan.tools)
 
 
 def view_of(plan: TurnPlan, transcript: Transcript, *, scope: str | None, services: Services) -> View:
@@ -130,6 +130,8 @@ def view_of(plan: TurnPlan, transcript: Transcript, *, scope: str | None, servic
         ask=services.ask,
         derived=services.derived,
         turn_id=plan.turn_id,
+        tools=plan.tools,
+        unlockable=plan.unlockable,
         compactions=_since(transcript.compactions, transcript.cleared),
         cache={} if services.cache is None else services.cache,
     )

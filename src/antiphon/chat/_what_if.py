@@ -67,7 +67,7 @@ async def what_if(
 
 def calls_of(turn: Turn) -> list[Sequence[Message]]:
     """What a turn had said by each of its model calls: at least one, and one for each reply."""
-    said = turn.messages
+    said = turn.shown_messages
     ends = [place for place, message in enumerate(said) if message.role == "assistant"]
     asked = {entry.call for entry in turn.entries if isinstance(entry, TurnShown)}
     if not ends or (ends[-1] < len(said) - 1 and len(asked) > len(ends)):
@@ -212,7 +212,7 @@ class _Replay:
         turn = self._past.turns[number - 1]
         showing = TurnShowing(self._plan.build, self._view(number, turn))
         for n, own in enumerate(calls_of(turn), 1):
-            call = Call(turn.id, n, model=self._plan.answers.name, budget=self._budget)
+            call = Call(turn.id, n, model=self._plan.answers.name, budget=self._budget, tools=self._plan.tools)
             try:
                 shown = await showing.shown(own, call=call)
             except WindowTooSmall as error:
@@ -236,6 +236,8 @@ class _Replay:
             state=past.states.get(turn.id, {}),
             derived=past.derived,
             turn_id=turn.id,
+            tools=self._plan.tools,
+            unlockable=self._plan.unlockable,
             compactions=past.compactions(number),
             cache=self._cache,
         )

@@ -41,9 +41,9 @@ def _of_turn(turn: Turn, units: int, *, shown: range, stubs: int) -> Sequence[Me
     if turn.status != "completed":
         return [unfinished_note(turn)] if tools_run(turn) else []
     if len(shown) == units and not stubs:
-        return turn.messages
-    whole = units_of(turn.messages)
-    short = units_of(stubs_of(turn.id, turn.messages)) if stubs else []
+        return turn.shown_messages
+    whole = units_of(turn.shown_messages)
+    short = units_of(stubs_of(turn.id, turn.shown_messages)) if stubs else []
     return [message for at in shown for message in (short if at < stubs else whole)[at]]
 
 

@@ -13,6 +13,7 @@ import msgspec
 from .._jsonable import Jsonable, freeze
 from .._messages import Message, Part, ToolCall, ToolResult
 from .._tool_spec import ToolSpec
+from ..transcript._limited import result_ref
 from ..transcript._sizes import LONG
 from ..transcript._turn import Turn
 from ._summarizing import shortened
@@ -52,18 +53,18 @@ def stubs_of(turn_id: str, messages: Sequence[Message]) -> list[Message]:
             continue
         known = message.__dict__.get("_stub")
         if known is None:
-            known = message.__dict__["_stub"] = _stubbed(message, f"{turn_id[-8:]}.", after=results)
+            known = message.__dict__["_stub"] = _stubbed(message, turn_id, after=results)
         results += len(message.results) if message.role == "tool" else 0
         found.append(known)
     return found
 
 
-def _stubbed(message: Message, turn: str, *, after: int) -> Message:
+def _stubbed(message: Message, turn_id: str, *, after: int) -> Message:
     parts: list[Part] = []
     for part in message.parts:
         if isinstance(part, ToolResult):
             after += 1
-            parts.append(_result_stub(part, f"{turn}{after}"))
+            parts.append(_result_stub(part, result_ref(turn_id, after)))
         else:
             parts.append(_call_stub(part) if isinstance(part, ToolCall) else part)
     if all(new is old for new, old in zip(parts, message.parts, strict=True)):

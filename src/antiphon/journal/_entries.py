@@ -148,7 +148,7 @@ class ToolStarted(_TurnEntry, frozen=True, kw_only=True, tag="tool.started"):
 
 
 class ToolReturned(_TurnEntry, frozen=True, kw_only=True, tag="tool.returned"):
-    """A call has its one result. `ms`: milliseconds it ran. `media`: pictures and documents beside the output."""
+    """A call has its one result. `ms`: milliseconds it ran. `media`: beside the output. `limit`: most bytes shown."""
 
     call_id: str
     name: str
@@ -156,6 +156,7 @@ class ToolReturned(_TurnEntry, frozen=True, kw_only=True, tag="tool.returned"):
     is_error: bool = False
     ms: int | None = None
     media: tuple[Image | File, ...] = ()
+    limit: int | None = None
 
 
 class TurnCompleted(_TurnEntry, frozen=True, kw_only=True, tag="turn.completed"):

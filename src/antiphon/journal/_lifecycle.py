@@ -65,7 +65,8 @@ from running to calling, and the `tool.returned` that answers the last of them l
 
 CALLS: dict[CallPhase, dict[type[Any], CallPhase]] = {
     "called": {ToolAsked: "asked", ToolStarted: "started", ToolReturned: "returned"},
-    "asked": {ToolDecided: "allowed"},
+    # A newer input answers for the person: the call was not run.
+    "asked": {ToolDecided: "allowed", ToolReturned: "returned"},
     "allowed": {ToolStarted: "started", ToolReturned: "returned"},
     "denied": {ToolReturned: "returned"},
     "answered": {ToolReturned: "returned"},

@@ -20,7 +20,7 @@ def completed(turns: Iterable[Turn]) -> list[Turn]:
 
 def spoken(turn: Turn) -> list[Message]:
     """What people and the model said in a turn: no tool calls, no results."""
-    return [message for message in turn.messages if message.role != "tool" and not message.calls]
+    return [message for message in turn.shown_messages if message.role != "tool" and not message.calls]
 
 
 def dialogue(turns: Sequence[Turn], steps: str = "all") -> list[Message]:
@@ -38,7 +38,7 @@ def dialogue(turns: Sequence[Turn], steps: str = "all") -> list[Message]:
     first_with_steps = len(answered) - turns_with_steps(steps, len(answered))
     said: list[Message] = []
     for i, turn in enumerate(answered):
-        said += turn.messages if i >= first_with_steps else spoken(turn)
+        said += turn.shown_messages if i >= first_with_steps else spoken(turn)
     return said
 
 

@@ -92,6 +92,8 @@ def _reply_size(entry: ModelReplied | TurnCompleted) -> Size:
 
 def _returned_size(entry: ToolReturned) -> Size:
     size = _json_size(entry.output_json)
+    if entry.limit is not None:
+        size = min(size, entry.limit + _STUB)
     media = sum(_part_size(part).full for part in entry.media)
     return Size(_FRAME + size + media, _FRAME + (_STUB if size > LONG or media else size))
 

@@ -21,6 +21,7 @@ from ..journal._entries import (
     TurnShown,
     TurnSteered,
 )
+from ._limited import within_limits
 
 TurnStatus = Literal["running", "waiting", "completed", "failed", "canceled", "interrupted"]
 """Where a turn stands, as far as its journal and this process know."""
@@ -35,12 +36,13 @@ class Turn:
         entries: the turn's journal entries, in order.
     """
 
-    __slots__ = ("_messages", "_traces", "entries", "id", "status")
+    __slots__ = ("_messages", "_shown", "_traces", "entries", "id", "status")
 
     id: str
     status: TurnStatus
     entries: tuple[TurnEntry, ...]
     _messages: tuple[Message, ...] | None
+    _shown: tuple[Message, ...] | None
     _traces: tuple[Trace, ...] | None
 
     def __init__(self, entries: Sequence[TurnEntry], status: TurnStatus) -> None:
@@ -48,6 +50,7 @@ class Turn:
         object.__setattr__(self, "status", status)
         object.__setattr__(self, "entries", tuple(entries))
         object.__setattr__(self, "_messages", None)
+        object.__setattr__(self, "_shown", None)
         object.__setattr__(self, "_traces", None)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -186,6 +189,15 @@ class Turn:
             object.__setattr__(self, "_messages", tuple(_in_order(self)))
         return self._messages or ()
 
+    @property
+    def shown_messages(self) -> tuple[Message, ...]:
+        """The same as models are shown them: a result that is longer than its tool allows has its middle left out."""
+        if self._shown is None:
+            limited = any(type(entry) is ToolReturned and entry.limit is not None for entry in self.entries)
+            found = within_limits(self.id, self.messages) if limited else self.messages
+            object.__setattr__(self, "_shown", tuple(found))
+        return self._shown or ()
+
 
 def _trace(entry: TurnShown) -> Trace:
     return Trace.from_json(entry.trace_json, turn_id=entry.turn_id, call=entry.call, model=entry.model)
@@ -222,4 +234,4 @@ def _results(calls: Sequence[ToolCall], returned: Mapping[str, ToolReturned]) ->
 
 
 def _result(entry: ToolReturned) -> ToolResult:
-    return ToolResult(entry.call_id, entry.name, entry.output_json, entry.is_error, entry.media)
+    return ToolResult(entry.call_id, entry.name, entry.output_json, entry.is_error, entry.media, entry.limit)

@@ -1,0 +1,167 @@
+"""The tool calls of one turn: what becomes of each is decided here, on the exact call, and then they are run."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from .._messages import ToolCall, ToolResult
+from ..context._stubs import READ_RESULT, result_by_ref
+from ..errors import ToolDenied, ToolError, UnknownTool
+from ..journal._entries import ToolReturned
+from ..tools import PendingCall, Tool, ToolContext, error_of, prepared, run_call, schedule
+from ..tools._arguments import Prepared
+from ..transcript import Transcript
+from . import _events as events
+from ._effects import Judge, Judged, Open, OpenCall, RunCalls, Verdict
+from ._log import EventLog
+from ._open_calls import open_calls
+from ._plan import TurnPlan
+from ._recorder import Recorder
+from ._returned import returned_entry
+
+STARTED = "it was started before and gave no result: it may have taken effect"
+"""Why a person is asked about a call that a run which died has left behind."""
+
+_BYTES_PER_TOKEN = 4
+
+
+class Ready(msgspec.Struct, frozen=True):
+    """A call that may run."""
+
+    tool: Tool
+    call: Prepared
+
+
+class Calling:
+    """The tool calls of one turn."""
+
+    def __init__(self, plan: TurnPlan, recorder: Recorder, *, log: EventLog) -> None:
+        self._plan = plan
+        self._recorder = recorder
+        self._log = log
+
+    @property
+    def _transcript(self) -> Transcript:
+        return self._recorder.transcript
+
+    def open(self) -> Open:
+        """The calls of the last reply that have no result."""
+        turn = self._transcript.turn(self._plan.turn_id, live=(self._plan.turn_id,))
+        return Open(() if turn is None else open_calls(turn))
+
+    async def judged(self, effect: Judge, *, offered: Sequence[str]) -> Judged:
+        """Decide what becomes of calls. `offered`: names of the tools that the model was offered."""
+        verdicts = [await self._judged(each, truncated=effect.truncated, offered=offered) for each in effect.calls]
+        return Judged(tuple(verdicts))
+
+    async def _judged(self, open: OpenCall, *, truncated: bool, offered: Sequence[str]) -> Verdict:
+        try:
+            if open.phase == "denied":
+                raise ToolDenied(open.call.name, _said_by(open))
+            tool = self._found(open.call.name, offered=offered)
+            ready = prepared(tool, as_decided(open), truncated=truncated)
+            return await self._allowed(open, Ready(tool, ready))
+        except ToolError as error:
+            return Verdict(open, "answer", result=error_of(open.call, error))
+
+    def _found(self, name: str, *, offered: Sequence[str]) -> Tool:
+        if name == READ_RESULT.name and name in offered and name not in self._plan.toolbox.names:
+            return self._read_result()
+        tool = self._plan.toolbox.find(name, unlocked=offered)
+        if tool.name not in offered:
+            raise UnknownTool(name, offered)
+        return tool
+
+    async def _allowed(self, open: OpenCall, ready: Ready) -> Verdict:
+        tool = ready.tool
+        pending = PendingCall(open.call.id, self._plan.turn_id, tool.name, ready.call.decoded)
+        decision = await self._plan.policy.judge(pending, tool=tool)
+        if decision.action == "deny":
+            raise ToolDenied(tool.name, decision.rule)
+        if open.phase == "allowed":
+            return Verdict(open, "run", ready=ready)
+        if open.phase == "started" and not tool.idempotent:
+            return Verdict(open, "ask", reason=STARTED)
+        if decision.action == "ask" and open.phase != "started":
+            return Verdict(open, "ask", reason=decision.rule)
+        return Verdict(open, "run", ready=ready)
+
+    async def run(self, effect: RunCalls) -> None:
+        """Run calls, and commit the result of each as it ends.
+
+        Raises:
+            StoreError: if a result could not be committed.
+        """
+        calls = [(each.ready.tool, each) for each in effect.verdicts]
+        for batch in schedule(calls):
+            ended = await asyncio.gather(*(self._run(each) for _, each in batch), return_exceptions=True)
+            for error in ended:
+                if isinstance(error, BaseException):
+                    raise error
+
+    async def _run(self, verdict: Verdict) -> None:
+        ready: Ready = verdict.ready
+        call = verdict.open.call
+        began = time.monotonic()
+        context = ToolContext(
+            session_id=self._transcript.session_id,
+            turn_id=self._plan.turn_id,
+            call_id=call.id,
+            deps=self._plan.deps,
+            attempt=verdict.open.attempts + 1,
+            report=self._reporting(call),
+        )
+        result = await run_call(ready.tool, ready.call, context=context)
+        ms = round((time.monotonic() - began) * 1_000)
+        result = msgspec.structs.replace(result, limit=_limit(ready.tool, result))
+        entry: Any = returned_entry(self._recorder.entry, self._plan.turn_id, result=result, ms=ms)
+        await self._recorder.write(entry)
+        self.tell(entry)
+
+    def tell(self, entry: ToolReturned) -> None:
+        """Tell the turn's readers of a result."""
+        self._log.emit(events.ToolReturned(call_id=entry.call_id, name=entry.name, is_error=entry.is_error))
+
+    def _reporting(self, call: ToolCall) -> Callable[[str, float | None], None]:
+        def report(note: str, fraction: float | None) -> None:
+            self._log.emit(events.ToolProgress(call_id=call.id, name=call.name, note=note, fraction=fraction))
+
+        return report
+
+    def _read_result(self) -> Tool:
+        def read(ref: str, *, start: int = 0, length: int = 8_000) -> str:
+            turns = self._transcript.turns(live=(self._plan.turn_id,))
+            found = result_by_ref(turns, ref)
+            if found is None:
+                return f"there is no result {ref!r}; use a reference that stands in the conversation"
+            text = found.text
+            first = max(0, int(start))
+            part = text[first : first + max(1, int(length))]
+            rest = len(text) - first - len(part)
+            return part if rest <= 0 else f"{part}\n[{rest:,} characters follow; go on at start={first + len(part)}]"
+
+        name, parameters = READ_RESULT.name, READ_RESULT.parameters
+        options: Any = {"read_only": True, "idempotent": True, "max_result_tokens": None}
+        return Tool(read, name=name, description=READ_RESULT.description, parameters=parameters, **options)
+
+
+def as_decided(open: OpenCall) -> ToolCall:
+    """A call with the arguments that a person gave, where one did."""
+    return open.call if open.arguments is None else ToolCall(open.call.id, open.call.name, open.arguments)
+
+
+def _said_by(open: OpenCall) -> str:
+    return f"{open.by or 'a person'} refused it" + (f": {open.reason}" if open.reason else "")
+
+
+def _limit(tool: Tool, result: ToolResult) -> int | None:
+    """Bytes of a result that a model is shown, where that is not all of it."""
+    if tool.max_result_tokens is None:
+        return None
+    limit = tool.max_result_tokens * _BYTES_PER_TOKEN
+    return limit if len(result.text.encode("utf-8", "replace")) > limit else None

@@ -1,0 +1,54 @@
+"""Which calls of a turn's last reply have no result, where each of them stands, and which wait for a person."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from .._jsonable import NULL
+from .._messages import ToolCall
+from ..journal._entries import ModelReplied, ToolAsked, ToolDecided, ToolStarted, TurnEntry
+from ..journal._lifecycle import ABSENT, after
+from ..tools._policy import PendingCall
+from ..transcript._turn import Turn
+from ._effects import OpenCall
+
+
+def open_calls(turn: Turn) -> tuple[OpenCall, ...]:
+    """The calls of the last reply that have no result, in their order; none of a turn that is over."""
+    state = ABSENT
+    for entry in turn.entries:
+        state = after(state, entry)
+    if state.over or not state.calls:
+        return ()
+    reply, since = _last_round(turn)
+    started = Counter(id for entry in since if isinstance(entry, ToolStarted) for id in entry.call_ids)
+    decided = {entry.call_id: entry for entry in since if isinstance(entry, ToolDecided)}
+    return tuple(
+        _open(call, decided.get(call.id), phase=state.calls[call.id], attempts=started[call.id])
+        for call in reply.message.calls
+        if state.calls[call.id] != "returned"
+    )
+
+
+def _open(call: ToolCall, decided: ToolDecided | None, *, phase: str, attempts: int) -> OpenCall:
+    if decided is None:
+        return OpenCall(call, phase, attempts=attempts)  # type: ignore[arg-type]
+    arguments = None if decided.arguments_json == NULL else decided.arguments_json
+    return OpenCall(call, phase, arguments, attempts, decided.by, decided.reason)  # type: ignore[arg-type]
+
+
+def _last_round(turn: Turn) -> tuple[ModelReplied, list[TurnEntry]]:
+    at = max(n for n, entry in enumerate(turn.entries) if isinstance(entry, ModelReplied))
+    reply = turn.entries[at]
+    assert isinstance(reply, ModelReplied)  # calls are open only behind one
+    return reply, list(turn.entries[at + 1 :])
+
+
+def pending_calls(turn: Turn) -> tuple[PendingCall, ...]:
+    """The calls that wait for a person, each with the reason why."""
+    asked = {entry.call_id: entry.reason for entry in turn.entries if isinstance(entry, ToolAsked)}
+    return tuple(
+        PendingCall(each.call.id, turn.id, each.call.name, each.call.arguments, asked.get(each.call.id, ""))
+        for each in open_calls(turn)
+        if each.phase == "asked"
+    )
