@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -22,6 +21,7 @@ from antiphon import (
 from antiphon._trace import Layer, Trace
 from antiphon.chat._what_if import what_if, with_window
 from antiphon.context import Budget
+from antiphon.context._budget import budget_for
 from antiphon.errors import Misuse
 from antiphon.journal import ContextCompacted, encode, heading
 from antiphon.models import ModelRequest
@@ -176,13 +176,12 @@ async def test_what_was_asked_for_by_then() -> None:
     assert [dict(view.metadata) for view in watching.views] == [{}] * 3 + [{"page": 7}]
 
 
-async def test_another_window_keeps_what_is_known_of_the_counter() -> None:
-    """Under another window a margin stays where the count is an estimate, and none is added where it is exact."""
-    exact = Budget(window=8_000, reserve=100, margin=0, counter=len, counter_name="exact")
-    found = with_window(exact, 1_000)
-    assert (found.window, found.margin, found.counter, found.counter_name) == (1_000, 0, len, "exact")
-    assert with_window(replace(exact, margin=9), 1_000).margin > 0
-    assert with_window(Budget(window=0, reserve=0, margin=0), 1_000).margin > 0
+async def test_another_window_keeps_the_counter() -> None:
+    """Under another window the same counter counts under the same name, and the margin is what it needs there."""
+    known = Budget(window=8_000, reserve=100, margin=0, counter=len, counter_name="characters")
+    found = with_window(known, 1_000)
+    assert (found.window, found.counter, found.counter_name) == (1_000, len, "characters")
+    assert found.margin == budget_for(1_000, counter=len).margin
 
 
 async def test_instructions_are_those_that_were_sent() -> None:

@@ -14,6 +14,7 @@ from tests.docs.blocks import ROOT, Block, blocks, documents
 PYTHON = [block for path in documents() for block in blocks(path) if block.language == "python"]
 RUN = [block for block in PYTHON if block.not_run is None]
 LINK = re.compile(r"!?\[[^\]]*\]\(\s*<?([^)\s>]+)")
+TESTS = re.compile(r"`(tests/[\w/.]+)`")
 README_LINES = 150
 SECONDS = 50
 
@@ -58,6 +59,14 @@ def test_links_lead_somewhere(document: Path) -> None:
             if path and not re.match(r"[a-z][a-z0-9+.-]*:", path) and not (document.parent / path).exists():
                 lost.append(f"{document.relative_to(ROOT)}:{number}: {target} leads nowhere")
     assert not lost, "\n" + "\n".join(lost)
+
+
+@pytest.mark.parametrize("document", documents(), ids=lambda path: path.name)
+def test_tests_that_are_named_are_there(document: Path) -> None:
+    """A test that a document names as what holds a promise is there."""
+    named = TESTS.findall(document.read_text(encoding="utf-8"))
+    lost = [path for path in named if not (ROOT / path).exists()]
+    assert not lost, f"{document.name} names tests that are not there: {lost}"
 
 
 def test_readme_is_short() -> None:

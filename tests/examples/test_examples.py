@@ -6,6 +6,8 @@ import pytest
 
 from antiphon.testing import ScriptedModel
 from examples.context import TOPICS, long_talk
+from examples.layered import QUESTIONS
+from examples.layered import long_talk as layered_talk
 from examples.persistent import talk
 from examples.recent_with_edits import corrected
 
@@ -39,3 +41,18 @@ async def test_context_summarises_for_the_model_alone(tmp_path: Path) -> None:
 async def test_recent_with_edits_shows_what_a_person_preferred() -> None:
     """The next call is shown the preferred reply in place of the one that was given."""
     assert await corrected(ScriptedModel(["Hey.", "Hello again."])) == "Good morning, Ana."
+
+
+async def test_layered_says_what_became_of_each_piece(tmp_path: Path) -> None:
+    """Within a small window rules stay whole, documents are cut to their share, a dead service costs only itself."""
+    model = ScriptedModel(lambda _: "The ferries leave from the east pier. " * 6)
+    kept, shown = await layered_talk(model, str(tmp_path))
+    assert kept == len(QUESTIONS)
+    fates = {layer.id: layer.status for layer in shown.layers}
+    assert {name: fates[name] for name in ("today", "summary", "guide", "weather")} == {
+        "today": "included",
+        "summary": "compacted",
+        "guide": "truncated",
+        "weather": "failed",
+    }
+    assert shown.headroom >= 0

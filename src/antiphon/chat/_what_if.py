@@ -103,11 +103,8 @@ def _plan_of(session: Session, context: AnyContext, *, model: AnyModel | None) -
 
 
 def with_window(known: Budget, window: int) -> Budget:
-    """Another window for the same counter; one that is exact needs no margin there either."""
-    other = budget_for(window)
-    exact = bool(known.window) and known.margin == 0
-    margin = 0 if exact else other.margin
-    return replace(other, counter=known.counter, counter_name=known.counter_name, margin=margin)
+    """Another window for the same counter."""
+    return replace(budget_for(window, counter=known.counter), counter_name=known.counter_name)
 
 
 def _name_of(context: AnyContext) -> str:

@@ -47,7 +47,7 @@ def corrected(budget: Budget, correction: Correction) -> Budget:
     """
     if correction == UNCORRECTED or not budget.margin:
         return budget
-    margin = int(budget.hard_limit * CORRECTED_MARGIN)
+    margin = min(budget.margin, int(budget.hard_limit * CORRECTED_MARGIN))
     most = budget.hard_limit - margin
     fits = (most - correction.last_reported) / correction.factor + correction.last_estimate
     missed = most - int(min(most, max(fits, budget.hard_limit // 4)))
