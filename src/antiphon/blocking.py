@@ -21,7 +21,7 @@ from .chat._events import Event
 from .chat._limits import Limits, TurnOptions
 from .chat._listing import SessionSummary
 from .chat._plan import Instructions, KeepTexts
-from .chat._planner import AnyContext, AnyModel, Tools
+from .chat._planner import CARD_NOTE, AnyContext, AnyModel, Tools
 from .chat._redaction import Redact
 from .chat._reply import Reply
 from .chat._responder import Responder
@@ -480,6 +480,7 @@ class Chat:
         tools: what models may call: functions, Tools, or a Toolbox of them. A function that nobody marked runs when a
             model asks, as the policy leaves it to the tool.
         policy: decides which calls run; by default each tool's own `needs_approval`.
+        card_note: pinned system text while a tool with `card=True` is offered; empty leaves it out.
         limits: how much one turn may take; by default `Limits()`.
         keep_texts: `stable` keeps system texts in the journal, once each; `all` every text that a context adds;
             `none` only digests.
@@ -503,6 +504,7 @@ class Chat:
         instructions: Instructions | None = None,
         tools: Tools = (),
         policy: ToolPolicy | None = None,
+        card_note: str = CARD_NOTE,
         limits: Limits | None = None,
         keep_texts: KeepTexts = "stable",
         redact: Redact | None = None,
@@ -516,6 +518,7 @@ class Chat:
             instructions=instructions,
             tools=tools,
             policy=policy,
+            card_note=card_note,
             limits=limits,
             keep_texts=keep_texts,
             redact=redact,

@@ -54,4 +54,4 @@ def test_each_effect_has_one_method() -> None:
     table = {effect: method.__name__ for effect, method in driver()._methods.items()}
     assert table == {effect: methods_for(effect)[0] for effect in EFFECTS}
     assert all(len(methods_for(effect)) == 1 for effect in EFFECTS)
-    assert len(EFFECTS) == 4
+    assert len(EFFECTS) == 7

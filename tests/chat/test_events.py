@@ -21,6 +21,7 @@ from antiphon import (
     Image,
     Message,
     ModelReplied,
+    PendingCall,
     ReasoningDelta,
     Reply,
     Retrying,
@@ -29,11 +30,15 @@ from antiphon import (
     Text,
     TextDelta,
     ToolCall,
+    ToolCalled,
+    ToolProgress,
     ToolResult,
+    ToolReturned,
     Trace,
     Turn,
     TurnAccepted,
     Usage,
+    Waiting,
     journal,
 )
 from antiphon.chat import _events
@@ -67,6 +72,10 @@ EVENTS: list[Event] = [
     Completed(reply=REPLY),
     Failed(error="no", partial="half"),
     Canceled(reason=None),
+    ToolCalled(call_id="1", name="f", arguments={"a": 1}),
+    ToolProgress(call_id="1", name="f", note="half way", fraction=0.5),
+    ToolReturned(call_id="1", name="f", is_error=False),
+    Waiting(pending=(PendingCall("1", "t", "f", {"a": [1]}, "ask: 'f'"),), reply=REPLY),
 ]
 
 
@@ -169,7 +178,7 @@ async def test_deltas_of_two_calls_are_never_joined() -> None:
     assert [event.text async for event in turn if isinstance(event, TextDelta)] == ["looking", "found"]
     types = [event.type async for event in turn]
     assert types == [
-        *("turn.accepted", "turn.shown", "text.delta", "model.replied"),
+        *("turn.accepted", "turn.shown", "text.delta", "model.replied", "tool.returned"),
         *("turn.shown", "text.delta", "turn.completed"),
     ]
 

@@ -345,4 +345,4 @@ async def test_a_kept_call_in_the_state_is_no_permission() -> None:
     session = await Chat(ScriptedModel([call, "done"])).create_session()
     await session.state.set("tools", ["shell"])
     assert (await session.ask("hi")).text == "done"
-    assert "not run" in session.turns()[0].messages[2].results[0].text
+    assert "nothing was run" in session.turns()[0].messages[2].results[0].text

@@ -149,7 +149,7 @@ async def test_words_of_steps() -> None:
     session = await Chat(ScriptedModel([call, "found", "fine"])).create_session()
     await session.ask("a")
     await session.ask("b")
-    for words in ("träge häfen", "no tool of this name"):
+    for words in ("träge häfen", "no tool 'look_up' is offered"):
         assert told(session, words)[1:] == [
             ("turn", "included", "said in this turn"),
             ("history", "included", "said in turn 1, shown in full"),

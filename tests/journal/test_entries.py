@@ -35,7 +35,7 @@ FIELDS: dict[str, list[str]] = {
     "tool.asked": ["turnId", "callId", "reason"],
     "tool.decided": ["turnId", "callId", "decision", "by", "arguments?", "reason?"],
     "tool.started": ["turnId", "callIds"],
-    "tool.returned": ["turnId", "callId", "name", "output?", "isError?", "ms?", "media?"],
+    "tool.returned": ["turnId", "callId", "name", "output?", "isError?", "ms?", "media?", "limit?"],
     "turn.completed": ["turnId", "output?", "message?", "finish?", "usage?", "model?", "steered?", "metadata?"],
     "turn.failed": ["turnId", "error?", "partial?"],
     "turn.canceled": ["turnId", "reason?", "partial?"],

@@ -88,7 +88,7 @@ def test_every_entry_in_every_phase(cls: type[Any], phase: Phase) -> None:
 
 CALL_MOVES: dict[CallPhase, dict[str, CallPhase]] = {
     "called": {"ask": "asked", "start": "started", "return": "returned"},
-    "asked": {"allow": "allowed", "deny": "denied", "answer": "answered"},
+    "asked": {"allow": "allowed", "deny": "denied", "answer": "answered", "return": "returned"},
     "allowed": {"start": "started", "return": "returned"},
     "denied": {"return": "returned"},
     "answered": {"return": "returned"},

@@ -19,7 +19,7 @@ from ._copying import Told
 from ._limits import Limits
 from ._listing import SessionSummary, summary_of
 from ._plan import Instructions, KeepTexts
-from ._planner import AnyContext, AnyModel, Planner, Settings, Tools, toolbox_of
+from ._planner import CARD_NOTE, AnyContext, AnyModel, Planner, Settings, Tools, toolbox_of
 from ._redaction import Redact
 from ._responder import Responder
 from ._session import Session
@@ -42,6 +42,7 @@ class Chat:
         tools: what models may call: functions, Tools, or a Toolbox of them. A function that nobody marked runs when a
             model asks, as the policy leaves it to the tool.
         policy: decides which calls run; by default each tool's own `needs_approval`.
+        card_note: pinned system text while a tool with `card=True` is offered; empty leaves it out.
         limits: how much one turn may take; by default `Limits()`.
         keep_texts: `stable` keeps system texts in the journal, once each; `all` every text that a context adds;
             `none` only digests.
@@ -65,6 +66,7 @@ class Chat:
         instructions: Instructions | None = None,
         tools: Tools = (),
         policy: ToolPolicy | None = None,
+        card_note: str = CARD_NOTE,
         limits: Limits | None = None,
         keep_texts: KeepTexts = "stable",
         redact: Redact | None = None,
@@ -78,6 +80,7 @@ class Chat:
                 instructions=instructions,
                 tools=tools,
                 policy=policy,
+                card_note=card_note,
                 limits=limits,
                 keep_texts=keep_texts,
             )

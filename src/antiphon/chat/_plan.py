@@ -11,7 +11,7 @@ from .._messages import StoredInput
 from .._tool_spec import ToolSpec
 from ..context._view import ContextFunction, View
 from ..models import Model
-from ..tools import Toolbox, ToolPolicy
+from ..tools import Tool, Toolbox, ToolPolicy
 from ._answering import Answering
 from ._limits import Limits
 
@@ -37,6 +37,7 @@ class TurnPlan:
         options: kept with the input: what was asked for this turn alone.
         toolbox: what may be called.
         policy: decides on each call, when it is to run.
+        card_note: stands in the system text while a tool with cards is offered.
         keep_texts: which texts are kept in the journal, once each.
         find_model: makes a model from its name, and gives any other back.
     """
@@ -55,14 +56,19 @@ class TurnPlan:
     options: Mapping[str, Jsonable] = field(default_factory=dict)
     toolbox: Toolbox = field(default_factory=lambda: Toolbox(()))
     policy: ToolPolicy = field(default_factory=ToolPolicy)
+    card_note: str = ""
     keep_texts: KeepTexts = "stable"
 
     @property
     def tools(self) -> tuple[ToolSpec, ...]:
         """What a model is told of the tools that are offered from the start."""
-        return tuple(tool.spec for tool in self.toolbox.offered())
+        return tuple(self._told_of(tool) for tool in self.toolbox.offered())
 
     @property
     def unlockable(self) -> tuple[ToolSpec, ...]:
         """What a layer may unlock."""
-        return tuple(tool.spec for tool in self.toolbox.offered(self.toolbox.unlockable))[len(self.tools) :]
+        offered = self.toolbox.offered(self.toolbox.unlockable)
+        return tuple(self._told_of(tool) for tool in offered[len(self.toolbox.offered()) :])
+
+    def _told_of(self, tool: Tool) -> ToolSpec:
+        return tool.noted(self.card_note) if tool.card and self.card_note else tool.spec

@@ -24,6 +24,13 @@ AnyContext = Context | ContextFunction
 Tools = Toolbox | Sequence[Tool | Callable[..., Any]]
 
 
+CARD_NOTE = (
+    "Some tools show a card to the user. A card stands in your reply where its tool was called: refer to it, say what"
+    " it means, and do not repeat what is on it."
+)
+"""Written for models: it may change in any version and is not to be parsed."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Settings:
     """What a Chat was given; see there."""
@@ -34,6 +41,7 @@ class Settings:
     instructions: Instructions | None
     tools: Tools
     policy: ToolPolicy | None
+    card_note: str = CARD_NOTE
     limits: Limits | None
     keep_texts: KeepTexts
 
@@ -121,6 +129,7 @@ class Planner:
             options=_kept_options(options, texts=self._settings.keep_texts != "none"),
             toolbox=self.toolbox if options.get("tools") is None else toolbox_of(options["tools"]),
             policy=self._settings.policy or ToolPolicy(),
+            card_note=self._settings.card_note,
             keep_texts=self._settings.keep_texts,
         )
 

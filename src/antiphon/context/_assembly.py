@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, cast
 
 from .._messages import Message, Text, read_message
-from .._tool_spec import ToolSpec
+from .._tool_spec import ToolSpec, notes_of
 from .._trace import Layer, Trace
 from ..errors import Misuse, WindowTooSmall
 from ._budget import Budget
@@ -22,6 +22,9 @@ from ._view import Assembled, Built
 
 SYSTEM_SEAM = "\n\n"
 """What stands between the instructions and the system text behind them."""
+
+CARD_NOTE = "card-note"
+"""The layer that tells a model where its tools' cards are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +110,14 @@ def assemble(
     before = [message for message in assembled.before_input if isinstance(message, Message)]
     lifted = [message.text for message in before if message.role == "system"]
     before = [message for message in before if message.role != "system"]
-    system = SYSTEM_SEAM.join(text for text in (instructions, assembled.system, *lifted) if text)
     newest = own[0] if not assembled.with_input else _with_block(own[0], assembled.with_input)
     said = _said(assembled, own, covered=covered)
     tools = tuple(call.tools if assembled.tools is None else assembled.tools)
     budget = assembled.budget or call.budget
+    note = notes_of(tools)
+    system = SYSTEM_SEAM.join(text for text in (instructions, note, assembled.system, *lifted) if text)
     messages = (*before, newest, *said)
-    sent = _Sent(instructions, lifted, before=before, newest=own[0], said=said, tools=tools)
+    sent = _Sent(instructions, note, lifted=lifted, before=before, newest=own[0], said=said, tools=tools)
     trace = Trace(
         turn_id=call.turn_id,
         call=call.number,
@@ -135,6 +139,7 @@ class _Sent(NamedTuple):
     """What is sent beside what the context's own lines tell of."""
 
     instructions: str
+    note: str
     lifted: Sequence[str]
     before: Sequence[Message]
     newest: Message
@@ -166,6 +171,8 @@ def _lines(assembled: Assembled, sent: _Sent, *, budget: Budget) -> list[Layer]:
     lines = [_text_line("instructions", sent.instructions, tokens=count(sent.instructions))]
     if not sent.instructions:
         lines = []
+    if sent.note:
+        lines.append(_text_line(CARD_NOTE, sent.note, tokens=count(sent.note)))
     lines += [line for line in own if line.where == "system"]
     lines += _unclaimed(assembled.layers, _text_line("context", added, tokens=count(added)))
     if sent.tools:
@@ -207,10 +214,11 @@ def _one_name_each(lines: Sequence[Layer]) -> tuple[Layer, ...]:
 
 
 def _overhead(assembled: Assembled, sent: _Sent, *, count: TokenCounter) -> Layer:
-    system = [text for text in (sent.instructions, assembled.system, *sent.lifted) if text]
-    framed = len(sent.before) + 1 + len(sent.said) + (1 if system else 0)
-    seam = count(SYSTEM_SEAM) if sent.instructions and len(system) > 1 else 0
-    return Layer("overhead", "", kind="overhead").kept(PER_MESSAGE * framed + seam)
+    added = any((assembled.system, *sent.lifted))
+    texts = sum(map(bool, (sent.instructions, sent.note, added)))
+    framed = len(sent.before) + 1 + len(sent.said) + (1 if texts else 0)
+    seams = count(SYSTEM_SEAM) * (texts - 1) if texts else 0
+    return Layer("overhead", "", kind="overhead").kept(PER_MESSAGE * framed + seams)
 
 
 def _checked(trace: Trace, budget: Budget) -> Trace:

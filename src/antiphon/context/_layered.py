@@ -127,7 +127,9 @@ class LayeredContext:
                 step, earlier = run.step, histories.at(run.step)
                 told = await self._told(view, histories, earlier=earlier)
         fitted = self._fitted(view, parts, beside=beside, histories=histories, earlier=earlier, told=told)
-        return replace(fitted, run=run, reading=reading > 0, further=step > first and turns.measured.units > 0).assembled()
+        return replace(
+            fitted, run=run, reading=reading > 0, further=step > first and turns.measured.units > 0
+        ).assembled()
 
     async def compact(self, view: View, *, focus: str | None = None) -> Summary:
         """Summarise every earlier turn, as a person asked, and keep the summary; nothing else is changed.

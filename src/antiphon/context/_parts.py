@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from .._messages import Message
-from .._tool_spec import ToolSpec
+from .._tool_spec import ToolSpec, notes_of
 from .._trace import Layer
 from ..errors import WindowTooSmall
 from ._assembly import SYSTEM_SEAM
@@ -149,9 +149,10 @@ def _packed(parts: Parts, layers: Sequence[Layer]) -> Packed:
     framed = max(0, count(f"\n\n{block}") - sum(layer.tokens for layer in beside)) if block else 0
     layers = _costing(_costing(layers, in_system, more=seams), beside, more=framed)
     spent = sum(layer.tokens for layer in in_system) + seams + sum(layer.tokens for layer in beside) + framed
-    total = spent + count(parts.instructions) + count_tools(tools, count) + parts.input + PER_MESSAGE
-    if system or parts.instructions:
-        total += PER_MESSAGE + (count(SYSTEM_SEAM) if system and parts.instructions else 0)
+    note = notes_of(tools)
+    total = spent + count(parts.instructions) + count(note) + count_tools(tools, count) + parts.input + PER_MESSAGE
+    if texts := sum(map(bool, (system, parts.instructions, note))):
+        total += PER_MESSAGE + count(SYSTEM_SEAM) * (texts - 1)
     return Packed(layers, system, block, tools, total)
 
 

@@ -106,6 +106,14 @@ class Tool:
             self._set(_spec=known)
         return known
 
+    def noted(self, note: str) -> ToolSpec:
+        """The same with a note for the system text; one object for one note."""
+        known: ToolSpec | None = self.__dict__.get("_noted")
+        if known is None or known.note != note:
+            known = ToolSpec(self.name, self.description, self.schema, note)
+            self._set(_noted=known)
+        return known
+
     @property
     def schema(self) -> Mapping[str, Jsonable]:
         """The JSON Schema of the arguments."""
