@@ -12,6 +12,8 @@ from antiphon.journal import (
     SessionCreated,
     SessionRenamed,
     StateChanged,
+    ToolDecided,
+    ToolReturned,
     TurnAccepted,
     TurnCompleted,
     UnknownEntry,
@@ -32,7 +34,7 @@ FIELDS: dict[str, list[str]] = {
     "turn.steered": ["turnId", "input", "key?"],
     "turn.shown": ["turnId", "call", "model", "trace?", "texts?"],
     "model.replied": ["turnId", "call", "message", "usage?", "model?", "steered?"],
-    "tool.asked": ["turnId", "callId", "reason"],
+    "tool.asked": ["turnId", "callId", "reason", "arguments?"],
     "tool.decided": ["turnId", "callId", "decision", "by", "arguments?", "reason?"],
     "tool.started": ["turnId", "callIds"],
     "tool.returned": ["turnId", "callId", "name", "output?", "isError?", "ms?", "media?", "limit?"],
@@ -97,10 +99,10 @@ def test_new_entries_have_their_own_id() -> None:
 
 
 def test_only_facts_without_order_commute() -> None:
-    """Feedback, a title and state mean the same behind entries of others; nothing else does, unknown types least."""
+    """Feedback, a title, state, a decision and a result mean the same behind entries of others; nothing else does."""
     unknown = UnknownEntry(version=1, id="e", session_id="s", at="t", type="x.y", data=b"{}")
     commuting = {type(entry) for entry, _ in WIRE if commutes(entry)}  # type: ignore[arg-type]
-    assert commuting == {FeedbackRecorded, SessionRenamed, StateChanged}
+    assert commuting == {FeedbackRecorded, SessionRenamed, StateChanged, ToolDecided, ToolReturned}
     assert not commutes(unknown)
 
 

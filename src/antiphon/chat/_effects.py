@@ -98,6 +98,7 @@ class Verdict(msgspec.Struct, frozen=True):
         open: the call.
         action: run it, ask a person, or answer it without running it.
         reason: why a person is asked.
+        arguments: what a person is shown in place of the model's arguments, or None.
         result: what it is answered with.
         ready: what is run, as the driver prepared it.
     """
@@ -105,6 +106,7 @@ class Verdict(msgspec.Struct, frozen=True):
     open: OpenCall
     action: Literal["run", "ask", "answer"]
     reason: str = ""
+    arguments: msgspec.Raw | None = None
     result: ToolResult | None = None
     ready: Any = None
 

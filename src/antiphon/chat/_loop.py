@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._jsonable import Jsonable, freeze
+from .._jsonable import NULL, Jsonable, freeze
 from .._messages import Message, Text, ToolResult
 from .._usage import Usage
 from ..errors import ContextTooLong
@@ -209,7 +209,9 @@ def _entries(turning: Turning, verdicts: Sequence[Verdict]) -> list[KnownEntry]:
     for each in verdicts:
         call = each.open.call
         if each.action == "ask":
-            found.append(turning.entry(ToolAsked, turn_id=turning.turn_id, call_id=call.id, reason=each.reason))
+            given = NULL if each.arguments is None else each.arguments
+            fields = {"call_id": call.id, "reason": each.reason, "arguments_json": given}
+            found.append(turning.entry(ToolAsked, turn_id=turning.turn_id, **fields))
         elif each.result is not None:
             found.append(returned_entry(turning.entry, turning.turn_id, result=each.result))
     started = tuple(each.open.call.id for each in verdicts if each.action == "run")

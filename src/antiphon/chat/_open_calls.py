@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from .._jsonable import NULL
+import msgspec
+
+from .._jsonable import NULL, Jsonable, thaw_object
 from .._messages import ToolCall
 from ..journal._entries import ModelReplied, ToolAsked, ToolDecided, ToolStarted, TurnEntry
-from ..journal._lifecycle import ABSENT, after
+from ..journal._lifecycle import ABSENT, CallPhase, after
 from ..tools._policy import PendingCall
 from ..transcript._turn import Turn
 from ._effects import OpenCall
@@ -22,19 +24,31 @@ def open_calls(turn: Turn) -> tuple[OpenCall, ...]:
         return ()
     reply, since = _last_round(turn)
     started = Counter(id for entry in since if isinstance(entry, ToolStarted) for id in entry.call_ids)
+    asked = {entry.call_id: entry.arguments_json for entry in since if isinstance(entry, ToolAsked)}
     decided = {entry.call_id: entry for entry in since if isinstance(entry, ToolDecided)}
     return tuple(
-        _open(call, decided.get(call.id), phase=state.calls[call.id], attempts=started[call.id])
+        _open(
+            call,
+            decided.get(call.id),
+            phase=state.calls[call.id],
+            attempts=started[call.id],
+            asked=asked.get(call.id, NULL),
+        )
         for call in reply.message.calls
         if state.calls[call.id] != "returned"
     )
 
 
-def _open(call: ToolCall, decided: ToolDecided | None, *, phase: str, attempts: int) -> OpenCall:
+def _open(
+    call: ToolCall, decided: ToolDecided | None, *, phase: CallPhase, attempts: int, asked: msgspec.Raw
+) -> OpenCall:
+    # What a person was shown is what they decide on, unless they give other arguments.
+    arguments = None if asked == NULL else asked
     if decided is None:
-        return OpenCall(call, phase, attempts=attempts)  # type: ignore[arg-type]
-    arguments = None if decided.arguments_json == NULL else decided.arguments_json
-    return OpenCall(call, phase, arguments, attempts, decided.by, decided.reason)  # type: ignore[arg-type]
+        return OpenCall(call, phase, arguments, attempts)
+    if decided.arguments_json != NULL:
+        arguments = decided.arguments_json
+    return OpenCall(call, phase, arguments, attempts, decided.by, decided.reason)
 
 
 def _last_round(turn: Turn) -> tuple[ModelReplied, list[TurnEntry]]:
@@ -48,7 +62,16 @@ def pending_calls(turn: Turn) -> tuple[PendingCall, ...]:
     """The calls that wait for a person, each with the reason why."""
     asked = {entry.call_id: entry.reason for entry in turn.entries if isinstance(entry, ToolAsked)}
     return tuple(
-        PendingCall(each.call.id, turn.id, each.call.name, each.call.arguments, asked.get(each.call.id, ""))
+        PendingCall(each.call.id, turn.id, each.call.name, _arguments(each), asked.get(each.call.id, ""))
         for each in open_calls(turn)
         if each.phase == "asked"
     )
+
+
+def _arguments(open: OpenCall) -> dict[str, Jsonable]:
+    return open.call.arguments if open.arguments is None else thaw_object(open.arguments)
+
+
+def round_of(turn: Turn) -> int:
+    """The number of the turn's last model call that asked for tools."""
+    return sum(isinstance(entry, ModelReplied) for entry in turn.entries)

@@ -17,6 +17,7 @@ from .._trace import Layer, Trace
 from ..errors import Misuse, WindowTooSmall
 from ._budget import Budget
 from ._counting import PER_MESSAGE, count_messages, count_parts, count_tools
+from ._stubs import READ_RESULT
 from ._tokens import TokenCounter
 from ._view import Assembled, Built
 
@@ -113,38 +114,56 @@ def assemble(
     newest = own[0] if not assembled.with_input else _with_block(own[0], assembled.with_input)
     said = _said(assembled, own, covered=covered)
     tools = tuple(call.tools if assembled.tools is None else assembled.tools)
+    sent = _Sent(instructions, lifted, before=before, newest=newest, said=said, tools=tools)
+    if reads_back(tools, (*before, *said)):
+        # Where there is room: what was left out may be asked for.
+        reading = _shown(assembled, sent._replace(tools=(*tools, READ_RESULT)), own=own[0], call=call)
+        if not reading.trace.window or reading.trace.headroom >= 0:
+            return reading
+    found = _shown(assembled, sent, own=own[0], call=call)
+    return replace(found, trace=_checked(found.trace, assembled.budget or call.budget))
+
+
+def reads_back(tools: Sequence[ToolSpec], messages: Sequence[Message]) -> bool:
+    """Whether something of a tool's result is left out which the model could read back."""
+    if not tools or any(tool.name == READ_RESULT.name for tool in tools):
+        return False
+    return any(result.limit is not None for message in messages if message.role == "tool" for result in message.results)
+
+
+def _shown(assembled: Assembled, sent: _Sent, *, own: Message, call: Call) -> Shown:
     budget = assembled.budget or call.budget
-    note = notes_of(tools)
-    system = SYSTEM_SEAM.join(text for text in (instructions, note, assembled.system, *lifted) if text)
-    messages = (*before, newest, *said)
-    sent = _Sent(instructions, note, lifted=lifted, before=before, newest=own[0], said=said, tools=tools)
+    system = SYSTEM_SEAM.join(text for text in (sent.instructions, sent.note, assembled.system, *sent.lifted) if text)
+    lines = _lines(assembled, sent, own=own, budget=budget)
     trace = Trace(
         turn_id=call.turn_id,
         call=call.number,
         model=call.model,
-        layers=_one_name_each(
-            [*_lines(assembled, sent, budget=budget), _overhead(assembled, sent, count=budget.counter)]
-        ),
+        layers=_one_name_each([*lines, _overhead(assembled, sent, count=budget.counter)]),
         window=budget.window,
         reserve=budget.reserve,
         margin=budget.margin,
         counter=budget.counter_name,
-        tools=tuple(tool.name for tool in tools),
+        tools=tuple(tool.name for tool in sent.tools),
         warnings=tuple(assembled.warnings) + ((budget.warning,) if budget.warning else ()),
     )
-    return Shown(system, messages, _checked(trace, budget), tools)
+    return Shown(system, (*sent.before, sent.newest, *sent.said), trace, sent.tools)
 
 
 class _Sent(NamedTuple):
     """What is sent beside what the context's own lines tell of."""
 
     instructions: str
-    note: str
     lifted: Sequence[str]
     before: Sequence[Message]
     newest: Message
     said: Sequence[Message]
     tools: Sequence[ToolSpec]
+
+    @property
+    def note(self) -> str:
+        """What the offered tools put into the system text."""
+        return notes_of(self.tools)
 
 
 def _said(assembled: Assembled, own: Sequence[Message], *, covered: int | None) -> tuple[Message, ...]:
@@ -163,9 +182,9 @@ def _apart(block: str) -> str:
     return f"\n\n{block}" if block else ""
 
 
-def _lines(assembled: Assembled, sent: _Sent, *, budget: Budget) -> list[Layer]:
+def _lines(assembled: Assembled, sent: _Sent, *, own: Message, budget: Budget) -> list[Layer]:
     """One line for each piece, in the order of the request's places."""
-    count, own = budget.counter, assembled.layers
+    count, claimed = budget.counter, assembled.layers
     added = SYSTEM_SEAM.join(text for text in (assembled.system, *sent.lifted) if text)
     block = _apart(assembled.with_input)
     lines = [_text_line("instructions", sent.instructions, tokens=count(sent.instructions))]
@@ -173,22 +192,22 @@ def _lines(assembled: Assembled, sent: _Sent, *, budget: Budget) -> list[Layer]:
         lines = []
     if sent.note:
         lines.append(_text_line(CARD_NOTE, sent.note, tokens=count(sent.note)))
-    lines += [line for line in own if line.where == "system"]
+    lines += [line for line in claimed if line.where == "system"]
     lines += _unclaimed(assembled.layers, _text_line("context", added, tokens=count(added)))
     if sent.tools:
         line = Layer("tools", "", kind="tools").kept(count_tools(sent.tools, count))
         lines.append(line.remarked(reason=f"{len(sent.tools)} schema{'s' if len(sent.tools) > 1 else ''}"))
-    lines += [line for line in own if line.where == "history" and line.id != "turn"]
+    lines += [line for line in claimed if line.where == "history" and line.id != "turn"]
     before = Layer("history", "", kind="history").kept(count_messages(sent.before, count))
     lines += _unclaimed(assembled.layers, before)
     if not any(line.where == "history" for line in lines):
         lines.append(before)
-    lines += [line for line in own if line.where not in ("system", "history")]
+    lines += [line for line in claimed if line.where not in ("system", "history")]
     lines += _unclaimed(assembled.layers, _text_line("block", block, tokens=count(block)))
-    lines.append(Layer("input", "", kind="input").kept(count_parts(sent.newest, count)))
+    lines.append(Layer("input", "", kind="input").kept(count_parts(own, count)))
     if sent.said:
-        claimed = next((line for line in own if line.id == "turn"), Layer("turn", "", kind="history"))
-        lines.append(claimed.costing(count_messages(sent.said, count) - claimed.tokens))
+        turn = next((line for line in claimed if line.id == "turn"), Layer("turn", "", kind="history"))
+        lines.append(turn.costing(count_messages(sent.said, count) - turn.tokens))
     return lines
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from .._trace import Layer
 from ._account import Telling, history_line, source_lines, summary_line, telling, turn_line
+from ._assembly import reads_back
 from ._boundary import Measured
 from ._compaction import Told
 from ._counting import count_messages
@@ -61,7 +62,10 @@ class Fitted:
 
     def _has_stubs(self) -> bool:
         in_turn = self.run is not None and self.run.stubbed > self.run.left_out
-        return in_turn or self.measured.hidden(self.earlier.position) > 0
+        if in_turn or self.measured.hidden(self.earlier.position) > 0:
+            return True
+        rounds = () if self.run is None else self.run.messages
+        return reads_back(self.beside.tools, [*self.earlier.messages, *rounds])
 
     def _lines(self, told: Telling) -> list[Layer]:
         count, turns = self.view.budget.counter, self.view.turns

@@ -125,10 +125,11 @@ class ModelReplied(_TurnEntry, frozen=True, kw_only=True, tag="model.replied"):
 
 
 class ToolAsked(_TurnEntry, frozen=True, kw_only=True, tag="tool.asked"):
-    """A call waits for a person."""
+    """A call waits for a person. `arguments`: those it would run with, where the model wrote others."""
 
     call_id: str
     reason: str
+    arguments_json: msgspec.Raw = msgspec.field(name="arguments", default=NULL)
 
 
 class ToolDecided(_TurnEntry, frozen=True, kw_only=True, tag="tool.decided"):
@@ -267,7 +268,7 @@ TURN_ENTRIES: frozenset[type[Any]] = frozenset(get_args(TurnEntry))
 
 _NAMES = {cls: name for name, cls in TYPES.items()}
 
-COMMUTING = frozenset({FeedbackRecorded, SessionRenamed, StateChanged})
+COMMUTING = frozenset({FeedbackRecorded, SessionRenamed, StateChanged, ToolDecided, ToolReturned})
 """What means the same before or after entries of others: it may be written behind them unseen."""
 
 

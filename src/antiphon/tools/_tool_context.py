@@ -25,7 +25,8 @@ class ToolContext(Generic[D]):
     Attributes:
         session_id: the session.
         turn_id: the turn.
-        call_id: the model's call.
+        call_id: the model's call; models may use an id again in a later round.
+        round: which of the turn's model replies asked for it, from 1.
         deps: what the caller handed in with the turn.
         attempt: how many times this call has been started, this time included, from 1.
         report: takes what `progress` is given.
@@ -36,6 +37,7 @@ class ToolContext(Generic[D]):
     call_id: str
     deps: D
     attempt: int = 1
+    round: int = 1
     report: Report = _unheard
 
     @property
@@ -44,8 +46,8 @@ class ToolContext(Generic[D]):
 
         Hand it to the outside system as its idempotency key: that makes a tool safe to run again after a crash.
         """
-        # Lengths stand in it, so that no two triples of ids give the same text.
-        ids = (self.session_id, self.turn_id, self.call_id)
+        # Lengths stand in it, so that no two rows of ids give the same text.
+        ids = (self.session_id, self.turn_id, str(self.round), self.call_id)
         seed = "".join(f"{len(each)}:{each}" for each in ids)
         return hashlib.sha256(seed.encode(errors="surrogatepass")).hexdigest()[:32]
 

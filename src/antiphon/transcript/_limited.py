@@ -43,4 +43,4 @@ def _shorter(result: ToolResult, limit: int, *, ref: str) -> ToolResult:
     end = data[len(data) - limit // 3 :].decode("utf-8", "ignore")
     left = len(text) - len(start) - len(end)
     line = f"{start}\n[… {left:,} of {len(text):,} characters left out; read_result gives them: ref {ref} …]\n{end}"
-    return ToolResult(result.call_id, result.name, freeze(line, "result"), result.is_error, result.media)
+    return ToolResult(result.call_id, result.name, freeze(line, "result"), result.is_error, result.media, limit)
