@@ -8,15 +8,16 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from bench import blocking, context, imports, opening, size, storing, streaming, tokens, turns
+from bench import blocking, context, imports, opening, size, storing, streaming, tokens, tools, turns
 from bench.claims import Claim, report
 
 
 def main() -> int:
     """Measure everything, print it, and say by the exit code whether every claim holds."""
     claims: list[Claim] = []
-    for measure in (storing.claims, opening.claims, turns.claims, size.claims, streaming.claims, context.claims):
-        claims += asyncio.run(measure())
+    measures = (storing, opening, turns, tools, size, streaming, context)
+    for measure in measures:
+        claims += asyncio.run(measure.claims())
     claims += blocking.claims()
     claims += tokens.claims()
     claims += imports.claims()
