@@ -1,5 +1,7 @@
 """Which model answers a turn, and whose it is to close."""
 
+from dataclasses import fields
+
 import pytest
 
 from antiphon import Chat, Limits
@@ -66,8 +68,8 @@ async def test_models_handed_in_are_their_owners() -> None:
 
 async def test_models_made_from_names_are_made_once_and_closed() -> None:
     """A name gives one model for all turns, and the model is closed with the Chat, once."""
-    settings = dict.fromkeys(("responder", "context", "instructions", "policy", "limits"))
-    planner = Planner(Settings(model="echo:", tools=(), keep_texts="stable", **settings))  # type: ignore[arg-type]
+    none = {each.name: None for each in fields(Settings)}
+    planner = Planner(Settings(**{**none, "model": "echo:", "tools": (), "keep_texts": "stable"}))  # type: ignore[arg-type]
     made = planner.model("echo:")
     assert planner.model("echo:") is made
     planner._made["made:"] = model = Closing("x")

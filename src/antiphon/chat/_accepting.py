@@ -44,6 +44,8 @@ class Accepting:
             metadata_json=_frozen(self._plan.metadata, "metadata"),
         )
         while True:
+            # A decision that is on its way counts; from here to the put nothing awaits.
+            await self._recorder.drain()
             known = self.known()
             if known is not None:
                 return known

@@ -99,6 +99,8 @@ async def answered(recorder: Recorder, call_id: str, *, output: Jsonable, by: st
 
 async def _written(recorder: Recorder, call_id: str, *, fields: Mapping[str, Any], output: Any = None) -> None:
     while True:
+        # What others of this process have decided and is on its way counts; from here to the put nothing awaits.
+        await recorder.drain()
         turn, call = _waiting(recorder, call_id)
         entries: list[KnownEntry] = [recorder.entry(ToolDecided, turn_id=turn.id, call_id=call_id, **fields)]
         if output is not None:

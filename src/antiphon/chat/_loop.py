@@ -75,6 +75,7 @@ class Turning:
         usage: tokens so far.
         tool_calls: calls of tools that were run so far.
         shortened: whether a call was made shorter because its model found it too long.
+        last: the last reply of the runs before this one, or None.
     """
 
     turn_id: str
@@ -85,14 +86,18 @@ class Turning:
     usage: Usage = field(default_factory=Usage)
     tool_calls: int = 0
     shortened: bool = False
+    last: ModelReplied | None = None
 
 
 def run_turn(turning: Turning) -> Loop[Ended]:
     """Ask until the turn has an outcome, and commit that outcome; or until it waits for a person.
 
-    A turn that is taken up again begins with the calls that its last reply left open.
+    A turn that is taken up again begins with the calls that its last reply left open, and asks no more than a run
+    that was never broken off.
     """
     ended = (yield from _settle(turning)) if turning.calls else None
+    if ended is None and turning.last is not None and turning.limits.reached(turning.calls, turning.usage):
+        ended = yield from _end_by_limit(turning, turning.last)
     while ended is None:
         turning.calls += 1
         ended = yield from _one_call(turning)
@@ -130,27 +135,33 @@ def _asked(turning: Turning, built: Built, *, offer_tools: bool) -> Loop[tuple[B
 
 def _round(turning: Turning, answer: Answered, *, seen: int, last: bool) -> Loop[Ended | None]:
     """Answer every call of a reply, whatever comes of it, and go on unless this was the last."""
-    calls = tuple(OpenCall(call) for call in answer.reply.message.calls)
+    replied = _replied(turning, answer, seen=seen)
+    # As they are kept: redacted, they must not run otherwise now than after a crash or an approval.
+    calls = tuple(OpenCall(call) for call in replied.message.calls)
     if last:
-        return (yield from _last_round(turning, answer, seen=seen, calls=calls))
+        return (yield from _last_round(turning, answer, replied=replied, calls=calls))
     judged = yield from perform(Judge(calls, truncated=answer.reply.finish == "length"))
     if isinstance(judged, Stopped):
         return (yield from _end_without_reply(turning, Stopped(judged.reason, answer.reply.message.text)))
     verdicts = _within_limits(turning, judged.verdicts)
-    ended = yield from _go_on(turning, answer, seen=seen, more=_entries(turning, verdicts))
+    ended = yield from _go_on(turning, answer, replied=replied, more=_entries(turning, verdicts))
     if ended is None:
         ended = yield from _run(turning, verdicts)
     return ended if ended is not None else (yield from _settle(turning))
 
 
-def _last_round(turning: Turning, answer: Answered, *, seen: int, calls: Sequence[OpenCall]) -> Loop[Ended]:
+def _last_round(turning: Turning, answer: Answered, *, replied: ModelReplied, calls: Sequence[OpenCall]) -> Loop[Ended]:
     """End the turn in the words that stand beside calls which may not run any more."""
     unrun = [_unrun(each) for each in calls]
-    ended = yield from _go_on(turning, answer, seen=seen, more=_entries(turning, unrun))
+    ended = yield from _go_on(turning, answer, replied=replied, more=_entries(turning, unrun))
     if ended is not None:
         return ended
-    words = tuple(part for part in answer.reply.message.parts if isinstance(part, Text))
-    outcome = _completed(turning, Message("assistant", words), seen=seen, finish="limit")
+    return (yield from _end_by_limit(turning, replied))
+
+
+def _end_by_limit(turning: Turning, last: ModelReplied) -> Loop[Ended]:
+    words = tuple(part for part in last.message.parts if isinstance(part, Text))
+    outcome = _completed(turning, Message("assistant", words), seen=last.steered or 0, finish="limit")
     # Its text is in the journal by now, so a cancel that comes first has no partial.
     completed = yield from _complete(turning, outcome, seen=None, said="")
     assert completed is not None  # only steering that counts makes a turn go on
@@ -225,12 +236,16 @@ def _end_with_reply(turning: Turning, answer: Answered, *, seen: int, last: bool
     finish = "stop" if reply.finish == "calls" else reply.finish
     outcome = _completed(turning, reply.message, seen=seen, finish=finish, usage=reply.usage, model=reply.model)
     ended = yield from _complete(turning, outcome, seen=None if last else seen, said=reply.message.text)
-    return ended if ended is not None else (yield from _go_on(turning, answer, seen=seen))
+    if ended is not None:
+        return ended
+    return (yield from _go_on(turning, answer, replied=_replied(turning, answer, seen=seen)))
 
 
-def _go_on(turning: Turning, answer: Answered, *, seen: int, more: Sequence[KnownEntry] = ()) -> Loop[Ended | None]:
+def _go_on(
+    turning: Turning, answer: Answered, *, replied: ModelReplied, more: Sequence[KnownEntry] = ()
+) -> Loop[Ended | None]:
     """Keep a reply that did not end the turn, and in the same append what comes of its calls."""
-    written = yield from perform(Write((_replied(turning, answer, seen=seen), *more)))
+    written = yield from perform(Write((replied, *more)))
     if isinstance(written, Broken):
         said = Broken(written.error, answer.reply.message.text)
         return (yield from _end_without_reply(turning, said))
@@ -268,9 +283,9 @@ def _commit(outcome: Outcome, error: BaseException | None = None) -> Loop[Ended]
     return Ended(outcome, error)
 
 
-def _replied(turning: Turning, answer: Answered, *, seen: int) -> KnownEntry:
+def _replied(turning: Turning, answer: Answered, *, seen: int) -> ModelReplied:
     reply = answer.reply
-    entry: KnownEntry = turning.entry(
+    entry: ModelReplied = turning.entry(
         ModelReplied,
         turn_id=turning.turn_id,
         call=turning.calls,

@@ -13,6 +13,7 @@ from ..stores import Store
 from ._hold import held
 from ._recorder import Recorder
 from ._returned import returned_entry
+from ._taking_up import superseded_by_newer
 
 RECORDED: Jsonable = {"kind": "recorded"}
 
@@ -99,7 +100,9 @@ async def append_turn(recorder: Recorder, store: Store, *, entries: Sequence[Kno
 
 async def _append(recorder: Recorder, entries: Sequence[KnownEntry]) -> None:
     while True:
+        await recorder.drain()
+        superseded = superseded_by_newer(recorder.transcript, recorder.entry)
         try:
-            return await recorder.write(*entries)
+            return await recorder.write(*superseded, *entries)
         except JournalMoved:
-            continue  # the recorder has read what came, and nothing of it has a say in a turn of its own
+            continue  # the recorder has read what came; only a turn that waits now has a say

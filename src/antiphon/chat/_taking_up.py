@@ -32,6 +32,7 @@ def taken_up(turn: Turn, plan: TurnPlan, *, entry: Callable[..., Any]) -> Turnin
         calls=len(replies),
         usage=sum((each.usage for each in replies if each.usage is not None), Usage()),
         tool_calls=_started(turn),
+        last=replies[-1] if replies else None,
     )
 
 
