@@ -18,6 +18,7 @@ from ._messages import Input, Message
 from ._sync_responder import SyncResponder, awaited
 from ._trace import Trace
 from .chat._events import Event
+from .chat._hooks import Hooks
 from .chat._limits import Limits, TurnOptions
 from .chat._listing import SessionSummary
 from .chat._plan import Instructions, KeepTexts
@@ -135,7 +136,7 @@ class State:
     def set(self, key: str, value: Jsonable) -> None:
         """Change a value; an equal one writes nothing and tells nobody.
 
-        Returns when it is committed and every subscriber was called, one after another.
+        Returns when it is committed and the hook and every subscriber were called, one after another.
 
         Raises:
             NotStorable: if the value is not JSON.
@@ -218,7 +219,8 @@ class Session:
                 `deps` and `tools`, which are not kept.
 
         Raises:
-            Misuse: if there is no such turn, or the session has no turn that can be resumed.
+            Misuse: if there is no such turn, the session has no turn that can be resumed, or the turn had instructions
+                of its own whose text was not kept and none are given.
             SessionBusy: if a turn of this session runs.
             SessionClosed: if the Chat is closed.
         """
@@ -480,6 +482,7 @@ class Chat:
         tools: what models may call: functions, Tools, or a Toolbox of them. A function that nobody marked runs when a
             model asks, as the policy leaves it to the tool.
         policy: decides which calls run; by default each tool's own `needs_approval`.
+        hooks: functions that see, and may change, what is sent and received.
         card_note: pinned system text while a tool with `card=True` is offered; empty leaves it out.
         limits: how much one turn may take; by default `Limits()`.
         keep_texts: `stable` keeps system texts in the journal, once each; `all` every text that a context adds;
@@ -504,6 +507,7 @@ class Chat:
         instructions: Instructions | None = None,
         tools: Tools = (),
         policy: ToolPolicy | None = None,
+        hooks: Hooks | None = None,
         card_note: str = CARD_NOTE,
         limits: Limits | None = None,
         keep_texts: KeepTexts = "stable",
@@ -518,6 +522,7 @@ class Chat:
             instructions=instructions,
             tools=tools,
             policy=policy,
+            hooks=hooks,
             card_note=card_note,
             limits=limits,
             keep_texts=keep_texts,

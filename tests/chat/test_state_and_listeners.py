@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from antiphon import Chat, FileStore, InMemoryStore, Message, Store, SummaryContext, ToolCall, View
+from antiphon import Chat, FileStore, InMemoryStore, Message, Store, SummaryContext, ToolCall, ToolContext, View, tool
 from antiphon.chat import (
     Canceled,
     Compacting,
@@ -17,7 +17,11 @@ from antiphon.chat import (
     Failed,
     StateChanged,
     TextDelta,
+    ToolCalled,
+    ToolProgress,
+    ToolReturned,
     TurnAccepted,
+    Waiting,
 )
 from antiphon.errors import AppendFailed, NotStorable, SessionClosed
 from antiphon.testing import ScriptedModel
@@ -322,7 +326,60 @@ async def test_listeners_hear_of_state_and_summaries() -> None:
     for text in "abc":
         await session.ask(text)
     assert [type(event) for event in heard] == [StateChanged, Compacting]
-    assert heard[0].to_dict() == {"type": "state.changed", "seq": 0, "turn_id": "", "key": "k", "value": [1]}
+    assert heard[0].to_dict() == {
+        "type": "state.changed",
+        "seq": 0,
+        "turn_id": "",
+        "key": "k",
+        "value": [1],
+        "old": None,
+    }
+
+
+async def test_a_change_of_state_tells_the_value_before() -> None:
+    """The event has the old value beside the new one (B-056, B-061), and equal values tell nobody (B-063)."""
+    session = await Chat("echo:").create_session()
+    heard: list[Any] = []
+    session.events.on(StateChanged, lambda event: heard.append((event.key, event.old, event.value)))
+    for value in ([1], [1], 2):
+        await session.state.set("k", value)
+    assert heard == [("k", None, [1]), ("k", [1], 2)]
+
+
+async def test_listeners_hear_of_tools() -> None:
+    """A call that starts, what it says while it runs, its result, and a call that waits (P22, B-052, B-053)."""
+
+    async def act(ctx: ToolContext[Any], n: int) -> list[int]:
+        ctx.progress("half", fraction=0.5)
+        return [n, n]
+
+    called = [Message("assistant", (ToolCall.of("c", name, arguments={"n": 1}),)) for name in ("act", "ask")]
+    tools = [tool(name="act")(act), tool(name="ask", needs_approval=True)(act)]
+    session = await Chat(ScriptedModel(called), tools=tools).create_session()
+    heard: list[Any] = []
+    session.events.on(ToolCalled, lambda event: heard.append((event.name, event.arguments)))
+    session.events.on(ToolProgress, lambda event: heard.append((event.note, event.fraction)))
+    session.events.on(ToolReturned, lambda event: heard.append((event.name, event.output, event.is_error)))
+    session.events.on(Waiting, lambda event: heard.append([call.name for call in event.pending]))
+    await session.ask("hi")
+    assert heard == [("act", {"n": 1}), ("half", 0.5), ("act", [1, 1], False), ["ask"]]
+
+
+@pytest.mark.parametrize(("on_failure", "phases"), [("fail", ["compact"]), ("trim", [])])
+async def test_a_failure_says_its_phase(on_failure: Any, phases: list[str]) -> None:
+    """A turn that fails for want of a summary says so, read back too; one that goes on without has not failed."""
+    summarizer = ScriptedModel([ValueError("no")] * 4)
+    context = SummaryContext(summarizer, keep_recent=0, compact_after=1, on_failure=on_failure)
+    store = InMemoryStore()
+    session = await Chat("echo:", context=context, store=store).create_session("s")
+    heard: list[str] = []
+    session.events.on(Failed, lambda event: heard.append(event.phase))
+    for text in "ab":
+        await session.ask(text)
+    await asyncio.gather(session.send("c", key="k").result(), return_exceptions=True)
+    known = (await Chat("echo:", store=store).open_session("s")).send("c", key="k")
+    last = [event async for event in known][-1]
+    assert (heard, [last.phase] if isinstance(last, Failed) else []) == (phases, phases)
 
 
 async def test_listeners_of_one_session_hear_no_other() -> None:

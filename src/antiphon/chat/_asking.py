@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
-from typing import get_args
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from typing import Protocol, get_args
 
-from .._messages import check_part
+from .._messages import Message, check_part
 from ..context._assembly import Shown
-from ..errors import MalformedReply, NotStorable
+from ..errors import MalformedReply, Misuse, NotStorable
 from ..journal import ModelReplied, heading
 from ..models._events import FinishReason, ModelEvent, ReasoningPiece, Replied, Retry, TextPiece
 from ..models._model import Model
 from ..models._request import ModelRequest
 from ..transcript import Transcript
 from ._events import ReasoningDelta, Retrying, TextDelta
+from ._hooks import called
 from ._lines import readable_line
 from ._log import EventLog
 from ._plan import TurnPlan
@@ -23,14 +25,23 @@ from ._responder import Responding, TurnRequest, closing
 _logger = logging.getLogger("antiphon")
 
 
+class Hooked(Protocol):
+    """Gives a reply with its calls as a hook would have them made."""
+
+    async def __call__(self, reply: Replied, *, offered: Sequence[str]) -> Replied:
+        """The reply; `offered`: names of the tools that its model was offered."""
+        ...
+
+
 class Asking:
     """The model calls of one turn."""
 
-    def __init__(self, plan: TurnPlan, log: EventLog, *, transcript: Transcript) -> None:
+    def __init__(self, plan: TurnPlan, log: EventLog, *, transcript: Transcript, calls: Hooked) -> None:
         self._plan = plan
         self._log = log
         self._transcript = transcript
         self._session_id = transcript.session_id
+        self._calls = calls
         self._pieces: list[str] = []
 
     async def ask(self, shown: Shown) -> Replied:
@@ -38,6 +49,7 @@ class Asking:
 
         Raises:
             ModelError: as the model raised it; MalformedReply if the stream ended without a reply.
+            Exception: what an `after_receive` hook raised.
         """
         self._pieces = []
         model = self._model(shown)
@@ -52,7 +64,28 @@ class Asking:
             _logger.exception("model %s raised after its reply", model.name)
         if reply is None:
             raise MalformedReply(model.name, "the stream ended without a reply")
-        return self._checked(reply, model.name)
+        self._check(reply, model.name)
+        streamed = bool(self._pieces)
+        reply = await self._received(reply, model.name)
+        if not streamed and reply.message.text:
+            self._log.emit(TextDelta(reply.message.text))
+        self._pieces = [reply.message.text]
+        return await self._calls(reply, offered=shown.tool_names)
+
+    async def _received(self, reply: Replied, model: str) -> Replied:
+        """The reply as `after_receive` would have it."""
+        hook = self._plan.hooks.after_receive
+        if hook is None:
+            return reply
+        self._pieces = []  # what the hook was to change is not kept as partial either
+        message = await called(hook, reply.message)
+        if message is None:
+            return reply
+        if not isinstance(message, Message):
+            raise Misuse(f"after_receive gave a {type(message).__name__}", "give the Message, or None")
+        received = replace(reply, message=message)
+        self._check(received, f"after_receive of {model}")
+        return received
 
     @property
     def said(self) -> str:
@@ -92,7 +125,7 @@ class Asking:
                 return event
         return None
 
-    def _checked(self, reply: Replied, model: str) -> Replied:
+    def _check(self, reply: Replied, model: str) -> None:
         if reply.message.role != "assistant":
             raise MalformedReply(model, f"its message has the role {reply.message.role!r}")
         if reply.finish not in get_args(FinishReason):
@@ -106,10 +139,6 @@ class Asking:
             readable_line(self._as_entry(reply))
         except NotStorable as error:
             raise MalformedReply(model, str(error)) from None
-        if not self._pieces and reply.message.text:
-            self._log.emit(TextDelta(reply.message.text))
-        self._pieces = [reply.message.text]
-        return reply
 
     def _as_entry(self, reply: Replied) -> ModelReplied:
         begun = heading(self._session_id, "")

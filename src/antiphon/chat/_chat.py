@@ -16,6 +16,7 @@ from ..journal import SessionCreated, decode
 from ..stores import DeletesSessions, InMemoryStore, ListsSessions, Store
 from ..tools import Tool, ToolPolicy
 from ._copying import Told
+from ._hooks import Hooks
 from ._limits import Limits
 from ._listing import SessionSummary, summary_of
 from ._plan import Instructions, KeepTexts
@@ -42,6 +43,7 @@ class Chat:
         tools: what models may call: functions, Tools, or a Toolbox of them. A function that nobody marked runs when a
             model asks, as the policy leaves it to the tool.
         policy: decides which calls run; by default each tool's own `needs_approval`.
+        hooks: functions that see, and may change, what is sent and received.
         card_note: pinned system text while a tool with `card=True` is offered; empty leaves it out.
         limits: how much one turn may take; by default `Limits()`.
         keep_texts: `stable` keeps system texts in the journal, once each; `all` every text that a context adds;
@@ -66,6 +68,7 @@ class Chat:
         instructions: Instructions | None = None,
         tools: Tools = (),
         policy: ToolPolicy | None = None,
+        hooks: Hooks | None = None,
         card_note: str = CARD_NOTE,
         limits: Limits | None = None,
         keep_texts: KeepTexts = "stable",
@@ -83,6 +86,7 @@ class Chat:
                 card_note=card_note,
                 limits=limits,
                 keep_texts=keep_texts,
+                hooks=hooks,
             )
         )
         kept_in: object = InMemoryStore() if store is None else store

@@ -20,6 +20,7 @@ from ..journal._entries import (
     ModelReplied,
     ToolReturned,
     ToolStarted,
+    TurnFailed,
     TurnSteered,
 )
 from . import _events as events
@@ -73,8 +74,9 @@ class Driver:
         self._recorder = ground.recorder
         services = Services(SummarizerOf(plan, log.emit), ground.derived, ground.cache)
         self._showing = Showing(plan, ground.recorder, scope=ground.scope, services=services)
-        self._asking = Asking(plan, self.log, transcript=ground.recorder.transcript)
         self._calling = Calling(plan, ground.recorder, log=log)
+        calls = self._calling.as_hooked
+        self._asking = Asking(plan, self.log, transcript=ground.recorder.transcript, calls=calls)
         self._stopping = Stopping()
         self.accepting = Accepting(plan, ground.recorder, log=log, stopping=self._stopping)
         self._methods: dict[type[Effect[Any]], Callable[[Any], Awaitable[Any]]] = {
@@ -119,7 +121,7 @@ class Driver:
         """Build what a call is shown."""
         try:
             built = await self._stopping.stoppable(self._showing.build(effect))
-        except Exception as error:  # isolates: custom context
+        except Exception as error:  # isolates: custom context, hook
             return Broken(self._of_this_turn(error))
         if isinstance(built, Built):
             self._say_shorter(effect, built.shown)
@@ -135,7 +137,7 @@ class Driver:
         """Ask the model once."""
         try:
             reply = await self._stopping.stoppable(self._asking.ask(effect.shown))
-        except Exception as error:  # isolates: model, responder
+        except Exception as error:  # isolates: model, responder, hook
             return Broken(self._of_this_turn(error), self._asking.said)
         return structs.replace(reply, partial=self._asking.said) if isinstance(reply, Stopped) else Answered(reply)
 
@@ -187,6 +189,8 @@ class Driver:
 
     async def finish(self, effect: Finish) -> Done | MoreSteering | Stopped | Broken:
         """Commit the outcome, if nothing has come in its way."""
+        if isinstance(effect.entry, TurnFailed):
+            await self._stopping.stoppable(self.plan.errors.ended(effect.entry))
         await self._stopping.through(self._recorder.drain())
         # From here to the put nothing awaits: no steering and no cancel can come between the look and the entry.
         if self.stopped is not None and not effect.final:
@@ -238,6 +242,7 @@ class Driver:
         return self._stopping.stopped
 
     def _of_this_turn(self, error: Exception) -> Exception:
+        self.plan.errors.meet(error)
         if isinstance(error, AntiphonError):
             error.turn_id = self.plan.turn_id
         return error

@@ -11,6 +11,7 @@ from .._jsonable import Jsonable
 from .._messages import Message, StoredInput
 from .._trace import Trace
 from ..tools._policy import PendingCall
+from ._hooks import Phase
 from ._reply import Reply
 
 
@@ -97,6 +98,7 @@ class ToolReturned(Event, frozen=True, kw_only=True):
     call_id: str
     name: str
     is_error: bool
+    output: Jsonable = None
     type: ClassVar[str] = "tool.returned"
 
 
@@ -111,8 +113,9 @@ class ToolProgress(Event, frozen=True, kw_only=True):
 
 
 class Compacting(Event, frozen=True, kw_only=True):
-    """Earlier turns are being summarised; the turn waits for it."""
+    """Earlier turns are being summarised; the turn waits for it. `messages`: how many are."""
 
+    messages: int = 0
     type: ClassVar[str] = "context.compacting"
 
 
@@ -124,10 +127,11 @@ class Compacted(Event, frozen=True, kw_only=True):
 
 
 class StateChanged(Event, frozen=True, kw_only=True):
-    """A value of the session's state is another one now; on `session.events` only."""
+    """A value of the session's state is another one now; on `session.events` only. `old`: the one before."""
 
     key: str
     value: Jsonable
+    old: Jsonable = None
     type: ClassVar[str] = "state.changed"
 
 
@@ -139,10 +143,13 @@ class Completed(Event, frozen=True, kw_only=True):
 
 
 class Failed(Event, frozen=True, kw_only=True):
-    """The turn ended in an error, or its outcome could not be written; the last event."""
+    """The turn ended in an error, or its outcome could not be written; the last event.
+
+    `phase`: where the error came up; `accept` where the turn did not even begin.
+    """
 
     error: str
-    phase: Literal["send", "accept"] = "send"
+    phase: Phase | Literal["accept"] = "send"
     partial: str = ""
     type: ClassVar[str] = "turn.failed"
 

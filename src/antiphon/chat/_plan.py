@@ -13,6 +13,7 @@ from ..context._view import ContextFunction, View
 from ..models import Model
 from ..tools import Tool, Toolbox, ToolPolicy
 from ._answering import Answering
+from ._hooks import Hooks, Telling
 from ._limits import Limits
 
 Instructions = str | Callable[[View], str]
@@ -39,6 +40,8 @@ class TurnPlan:
         policy: decides on each call, when it is to run.
         card_note: stands in the system text while a tool with cards is offered.
         keep_texts: which texts are kept in the journal, once each.
+        hooks: the caller's functions.
+        errors: tells the hook of errors.
         find_model: makes a model from its name, and gives any other back.
     """
 
@@ -58,6 +61,8 @@ class TurnPlan:
     policy: ToolPolicy = field(default_factory=ToolPolicy)
     card_note: str = ""
     keep_texts: KeepTexts = "stable"
+    hooks: Hooks = field(default_factory=Hooks)
+    errors: Telling = field(default_factory=Telling)
 
     @property
     def tools(self) -> tuple[ToolSpec, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
@@ -11,13 +12,17 @@ from .._messages import StoredInput
 from .._model_names import model_from_name
 from ..context import Context, ContextFunction, FullContext
 from ..context._assembly import digest
-from ..errors import Misuse
+from ..errors import Misuse, UnknownModel
 from ..models import Model
 from ..tools import Tool, Toolbox, ToolPolicy
 from ._answering import by_model, by_responder
+from ._hooks import Hooks, Telling
 from ._limits import Limits
 from ._plan import Instructions, KeepTexts, TurnPlan
 from ._responder import Responder
+
+_DIGEST = re.compile("[0-9a-f]{12}")
+"""What stands in place of instructions whose text is not kept."""
 
 AnyModel = str | Model
 AnyContext = Context | ContextFunction
@@ -44,6 +49,7 @@ class Settings:
     card_note: str = CARD_NOTE
     limits: Limits | None
     keep_texts: KeepTexts
+    hooks: Hooks | None
 
 
 class Planner:
@@ -53,6 +59,7 @@ class Planner:
         closed: whether the Chat is closed: no turn starts any more.
         context: decides what models are shown.
         toolbox: what models may call.
+        hooks: the caller's functions.
         running: what runs; a task that nobody holds may be collected before its end.
 
     Raises:
@@ -72,6 +79,9 @@ class Planner:
             raise Misuse(f"keep_texts={settings.keep_texts!r} is not known", "use 'stable', 'all' or 'none'")
         if settings.policy is not None and not isinstance(settings.policy, ToolPolicy):
             raise Misuse(f"policy is a {type(settings.policy).__name__}", "give a ToolPolicy")
+        if settings.hooks is not None and not isinstance(settings.hooks, Hooks):
+            raise Misuse(f"hooks is a {type(settings.hooks).__name__}", "give Hooks(...)")
+        self.hooks = settings.hooks or Hooks()
         self.toolbox = toolbox_of(settings.tools)
         self.closed = False
         self.running: set[object] = set()
@@ -131,7 +141,25 @@ class Planner:
             policy=self._settings.policy or ToolPolicy(),
             card_note=self._settings.card_note,
             keep_texts=self._settings.keep_texts,
+            hooks=self.hooks,
+            errors=Telling(self.hooks.on_error),
         )
+
+    def kept(self, options: Mapping[str, Any], *, given: Mapping[str, Any]) -> dict[str, Any]:
+        """What a turn is resumed with: what it was sent with, as far as that is kept, and over it what is given now.
+
+        Raises:
+            Misuse: if its own instructions were not kept and none are given.
+        """
+        found = kept_options(options)
+        if "instructions" not in given and _DIGEST.fullmatch(found.get("instructions", "")):
+            raise Misuse("the turn's own instructions were not kept", "give them again: resume(instructions=…)")
+        if "model" in found and "model" not in given:
+            try:
+                self.model(found["model"])
+            except UnknownModel:  # The name of an object that was handed in; the Chat's model answers in its place.
+                del found["model"]
+        return found | dict(given)
 
     async def aclose(self) -> None:
         """Close the models that were made here and can be closed; one handed in is its owner's."""

@@ -18,6 +18,7 @@ from ._driver import Driver
 from ._events import Canceled, Completed, Event, Failed, TurnAccepted, Waiting
 from ._ground import Ground
 from ._hold import held
+from ._hooks import phase_of
 from ._log import EventLog
 from ._loop import Ended
 from ._plan import TurnPlan
@@ -167,7 +168,8 @@ class Run:
             return Failed(error=sentence_of(error), partial=outcome.reply.text), ended.error
         partial = outcome.partial or ""
         if ended.error is not None:
-            return Failed(error=sentence_of(error), partial=partial), ended.error
+            phase = phase_of(type(error).__name__)
+            return Failed(error=sentence_of(error), phase=phase, partial=partial), ended.error
         reason = getattr(outcome, "reason", None)
         return Canceled(reason=reason, partial=partial), TurnCanceled(self.turn_id, reason)
 
@@ -182,7 +184,7 @@ def end_of(turn: Turn) -> End:
         case "failed":
             kind, _, text = (turn.error or "error").partition(": ")
             failed = TurnFailed(turn.id, kind, text=text)
-            return Failed(error=str(failed), partial=turn.partial or ""), failed
+            return Failed(error=str(failed), phase=phase_of(kind), partial=turn.partial or ""), failed
         case "waiting":
             return _waiting(turn), None
         case _:

@@ -13,7 +13,7 @@ from ..transcript import Turn
 from ._ground import Ground
 from ._live_turn import LiveTurn
 from ._plan import TurnPlan
-from ._planner import Planner, kept_options
+from ._planner import Planner
 from ._run import Run
 from ._taking_up import may_be_resumed
 
@@ -74,7 +74,7 @@ class Sending:
         if not wait:
             self.must_be_idle()
         may_be_resumed(self._transcript, turn.id)
-        plan = self._planner.plan(turn.id, turn.input, options=kept_options(turn.options) | options)
+        plan = self._planner.plan(turn.id, turn.input, options=self._planner.kept(turn.options, given=options))
         return self._start(plan, wait=wait, known=False, owner=owner, resumes=True)
 
     def _keyed(self, key: str) -> str:

@@ -58,7 +58,7 @@ class Session(LooksBack, Decides):
         self.id = created.session_id
         self.scope = created.scope
         self.events = SessionEvents()
-        self.state = State(recorder, self.events)
+        self.state = State(recorder, self.events, hook=planner.hooks.on_state_change)
         self._shelf = shelf
         derived = beside_journal(shelf.store, self.id)
         ground = Ground(shelf.store, recorder, scope=self.scope, derived=derived, listening=self.events)
@@ -120,7 +120,8 @@ class Session(LooksBack, Decides):
                 `deps` and `tools`, which are not kept.
 
         Raises:
-            Misuse: if there is no such turn, or the session has no turn that can be resumed.
+            Misuse: if there is no such turn, the session has no turn that can be resumed, or the turn had instructions
+                of its own whose text was not kept and none are given.
             SessionBusy: if a turn of this session runs.
             SessionClosed: if the Chat is closed.
         """

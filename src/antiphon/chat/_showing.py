@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import MutableMapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -14,9 +15,11 @@ from ..context._budget import smaller
 from ..context._prefix import shared_tokens
 from ..context._showing import TurnShowing
 from ..context._view import Asks, Derived, View
+from ..errors import ContextError
 from ..journal._entries import TurnShown
 from ..transcript import Transcript, Turn
 from ..transcript._replay import Compaction
+from ._before_send import as_sent
 from ._effects import Built, Show
 from ._plan import TurnPlan
 from ._recorder import Recorder
@@ -39,6 +42,9 @@ class Showing:
         self._scope = scope
         self._services = services
         self._turn: TurnShowing | None = None
+        self._budget = plan.answers.budget
+        self._built_total = 0
+        self._missing: set[str] = set()
         self.last: Shown | None = None
 
     async def build(self, effect: Show) -> Built:
@@ -48,17 +54,37 @@ class Showing:
             view = view_of(self._plan, transcript, scope=self._scope, services=self._services)
             if effect.refused is not None:
                 view = replace(view, budget=smaller(view.budget, effect.refused.trace))
-            self._turn = TurnShowing(self._plan.build, view)
+            self._turn = TurnShowing(self._build, view)
         turn = transcript.turn(self._plan.turn_id, live=(self._plan.turn_id,))
         assert turn is not None  # a turn is accepted before it is shown to anyone
         shown = await self._turn.shown(turn.shown_messages, call=call_of(self._plan, effect.call))
         if not effect.offer_tools:
             shown = shown.without_tools()
-        shown = self._beside_the_one_before(shown)
+        shown = self._beside_the_one_before(await self._hooked(shown, effect, own=turn.shown_messages))
         if effect.refused is None or shown.trace.total < effect.refused.trace.total:
             self._note(effect.call, shown)
             self.last = shown
         return Built(shown, len(turn.steering))
+
+    async def _build(self, view: View) -> Any:
+        given: Any = self._plan.build(view)
+        built = await given if inspect.isawaitable(given) else given
+        self._budget = getattr(built, "budget", None) or self._plan.answers.budget
+        return built
+
+    async def _hooked(self, shown: Shown, effect: Show, *, own: Sequence[Message]) -> Shown:
+        """The same as the hooks would have it sent, and what is missing from it told."""
+        for layer in shown.trace.layers:
+            if layer.status == "failed" and layer.kind != "summary" and layer.id not in self._missing:
+                self._missing.add(layer.id)
+                await self._plan.errors(ContextError(f"source {layer.id!r}: {layer.reason}"), "source")
+        hook, built = self._plan.hooks.before_send, shown.trace.total
+        if hook is None:
+            return shown
+        if effect.refused is not None and built >= self._built_total:
+            return effect.refused  # it is no shorter, so it is not sent
+        self._built_total = built
+        return await as_sent(hook, shown, input=own[0], budget=self._budget)
 
     def _beside_the_one_before(self, shown: Shown) -> Shown:
         """The same, its trace telling how much of it begins as the call before did."""

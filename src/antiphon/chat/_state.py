@@ -10,9 +10,10 @@ from collections.abc import Callable
 
 import msgspec
 
-from .._jsonable import Jsonable, freeze, thaw
+from .._jsonable import NULL, Jsonable, freeze, thaw
 from ..journal import StateChanged
 from . import _events as events
+from ._hooks import heard
 from ._listening import SessionEvents
 from ._recorder import Recorder
 
@@ -25,9 +26,12 @@ _logger = logging.getLogger("antiphon")
 class State:
     """Values of a session, each any JSON, kept in its journal."""
 
-    def __init__(self, recorder: Recorder, listening: SessionEvents) -> None:
+    def __init__(
+        self, recorder: Recorder, listening: SessionEvents, *, hook: Callable[..., object] | None = None
+    ) -> None:
         self._recorder = recorder
         self._events = listening
+        self._hook = hook
         self._subscribers: list[tuple[str, Subscriber]] = []
         self._changing = asyncio.Lock()
 
@@ -39,7 +43,7 @@ class State:
     async def set(self, key: str, value: Jsonable) -> None:
         """Change a value; an equal one writes nothing and tells nobody.
 
-        Returns when it is committed and every subscriber was called, one after another.
+        Returns when it is committed and the hook and every subscriber were called, one after another.
 
         Raises:
             NotStorable: if the value is not JSON.
@@ -51,10 +55,12 @@ class State:
             if before is not None and _canonical(before.value_json) == _canonical(entry.value_json):
                 return
             await self._recorder.write(entry)
+        old = NULL if before is None else before.value_json
+        await heard("on_state_change", self._hook, key, thaw(old), entry.value)
         for name, subscriber in list(self._subscribers):
             if name == key:
-                await _told(subscriber, entry.value, old=None if before is None else before.value)
-        self._events.emit(events.StateChanged(key=key, value=entry.value))
+                await _told(subscriber, entry.value, old=thaw(old))
+        self._events.emit(events.StateChanged(key=key, value=entry.value, old=thaw(old)))
 
     def subscribe(self, key: str, subscriber: Subscriber, /) -> Callable[[], None]:
         """Call `subscriber` with (new, old) whenever this process changes `key`; the function given back ends that."""
