@@ -34,7 +34,7 @@ print(*sorted(name for name in sys.modules if name.startswith("antiphon.")), "as
 """
     *_, last = terminal.run_apart(program=program).out.splitlines()
     *modules, asyncio_too = last.split()
-    allowed = ("antiphon.cli", "antiphon.cli.", "antiphon.errors")
+    allowed = ("antiphon.cli", "antiphon.cli.", "antiphon.errors", "antiphon._errors", "antiphon._tool_errors")
     assert [name for name in modules if not f"{name}.".startswith(allowed)] == []
     assert not {f"antiphon.cli.{each.module}" for each in SUBCOMMANDS.values()} & set(modules)
     assert asyncio_too == "False"

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         TurnAccepted,
         Waiting,
     )
+    from ._hooks import Hooks
     from ._limits import Limits, TurnOptions
     from ._listening import SessionEvents
     from ._listing import SessionSummary
@@ -49,6 +50,7 @@ _HOMES = {
     "Event": "_events",
     "Failed": "_events",
     "Fate": "_why",
+    "Hooks": "_hooks",
     "Limits": "_limits",
     "LiveTurn": "_live_turn",
     "ModelReplied": "_events",
@@ -85,6 +87,7 @@ __all__ = [
     "Event",
     "Failed",
     "Fate",
+    "Hooks",
     "Limits",
     "LiveTurn",
     "ModelReplied",

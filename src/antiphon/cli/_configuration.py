@@ -1,6 +1,7 @@
-"""What files say about models, instructions and where sessions are: the project's file, then the user's own.
+"""What files say about models, instructions, tools and where sessions are: the project's file, then the user's own.
 
-Flags and the environment decide before them. Secrets are never read from them.
+Flags and the environment decide before them. Secrets are never read from them. What runs code or grants anything is
+read from the user's own file alone: a project's may have come with the project.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,16 +42,27 @@ class Configuration:
         model: who answers where nobody says otherwise.
         store: where sessions are.
         system: instructions for new sessions.
+        tools: Python files whose tools are offered.
+        mcp: configurations of MCP servers.
+        allow, ask, deny: patterns of tools' names that run unasked, wait, never run; those of both files count.
     """
 
     model: Setting | None = None
     store: Setting | None = None
     system: Setting | None = None
+    tools: tuple[Setting, ...] = ()
+    mcp: tuple[Setting, ...] = ()
+    allow: tuple[Setting, ...] = ()
+    ask: tuple[Setting, ...] = ()
+    deny: tuple[Setting, ...] = ()
 
 
 NOTHING = Configuration()
 """What is said where there is no file."""
 KEYS = tuple(each.name for each in fields(Configuration))
+_LISTS = ("tools", "mcp", "allow", "ask", "deny")
+_OWN = ("tools", "mcp", "allow")
+_PATHS = ("store", "tools", "mcp")
 
 
 def project_folder(here: Path) -> Path | None:
@@ -75,14 +87,17 @@ def configuration(*, environ: Mapping[str, str], here: Path) -> Configuration:
         OSError: if one of them is there and cannot be read.
     """
     project = project_folder(here)
-    files = [users_file(environ), *([] if project is None else [project / NAME])]
-    found: dict[str, Setting] = {}
-    for file in files:
-        found |= _settings(file)
-    return Configuration(**found)
+    own = users_file(environ)
+    found = Configuration(**_settings(own, own=True))
+    if project is None or project / NAME == own:
+        return found
+    said = _settings(project / NAME, own=False)
+    # Patterns of both count, so that none takes another's away.
+    both = {name: getattr(found, name) + value for name, value in said.items() if name in _LISTS}
+    return replace(found, **(said | both))
 
 
-def _settings(file: Path) -> dict[str, Setting]:
+def _settings(file: Path, *, own: bool) -> dict[str, Any]:
     try:
         content = file.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
@@ -95,8 +110,21 @@ def _settings(file: Path) -> dict[str, Setting]:
     except tomllib.TOMLDecodeError as error:
         raise Refused(_not_toml(file, str(error), lines=1 + content.count(10))) from None
     for name, value in said.items():
-        _check(name, value, said=said, where=f"{file}, line {_line(text, name)}")
-    return {name: Setting(_whole(name, value, file=file), file) for name, value in said.items()}
+        where = f"{file}, line {_line(text, name)}"
+        _check(name, value, said=said, where=where)
+        if name in _OWN and not own:
+            raise Refused(
+                f"{where}: {name!r} runs code or lets it run, and a project's file may not: say --{name}, or put it"
+                " into your own configuration"
+            )
+    return {name: _setting(name, value, file=file) for name, value in said.items()}
+
+
+def _setting(name: str, value: Any, *, file: Path) -> Any:
+    if name not in _LISTS:
+        return Setting(_whole(name, value, file=file), file)
+    listed = [value] if isinstance(value, str) else value
+    return tuple(Setting(_whole(name, each, file=file), file) for each in listed)
 
 
 def _not_toml(file: Path, problem: str, *, lines: int) -> str:
@@ -114,8 +142,10 @@ def _check(name: str, value: Any, *, said: Mapping[str, Any], where: str) -> Non
         )
     if name not in KEYS:
         raise Refused(f"{where}: {name!r} is not known; known are {', '.join(KEYS)}")
-    if not isinstance(value, str) or not value.strip():
-        raise Refused(f'{where}: {name!r} must be text in quotes, as in {name} = "…"')
+    listed = value if name in _LISTS and isinstance(value, list) else [value]
+    if not all(isinstance(each, str) and each.strip() for each in listed):
+        as_list = f', or a list, as in {name} = ["…", "…"]' if name in _LISTS else ""
+        raise Refused(f'{where}: {name!r} must be text in quotes, as in {name} = "…"{as_list}')
 
 
 def _secret(name: str, value: Any) -> str | None:
@@ -140,7 +170,7 @@ def _line(text: str, name: str) -> int:
 
 def _whole(name: str, value: str, *, file: Path) -> str:
     # A path in a file means the same wherever the command is started.
-    return str(file.parent / Path(value).expanduser()) if name == "store" else value
+    return str(file.parent / Path(value).expanduser()) if name in _PATHS else value
 
 
 def write_model(model: str, file: Path) -> None:

@@ -12,14 +12,14 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.enums import DEFAULT_BUFFER
 from prompt_toolkit.filters import has_focus
 from prompt_toolkit.formatted_text import StyleAndTextTuples
-from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.history import History, InMemoryHistory
 from prompt_toolkit.input import Input, create_input
 from prompt_toolkit.input.vt100 import Vt100Input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.output import ColorDepth
 
 from ._above_prompt import AbovePrompt, signed
-from ._lines import LEAVING, Talk
+from ._lines import LEAVING, Asks, Talk, Typed
 from ._shown_text import visible
 from ._transcript_text import write_said
 
@@ -54,13 +54,21 @@ class EditedLines:
         self.screen = AbovePrompt(stream)
         self._input = terminal_input()
         self._talk: Talk | None = None
+        self._draft, self._torn = "", False
         # What cannot be shown as it is would have to be changed to be edited.
         offered = InMemoryHistory([text for text in history if visible(text) == text])
-        self._prompt: PromptSession[str] = PromptSession(
+        self._keyboard = self._keys()
+        self._saying = self._prompt_session(offered)
+        # What a person is asked has a line of its own: no answer is offered as something to say, or the reverse.
+        self._answering = self._prompt_session(InMemoryHistory())
+        self._prompt = self._saying
+
+    def _prompt_session(self, history: History) -> PromptSession[str | None]:
+        return PromptSession(
             message=self._message,
             placeholder=self._placeholder,
-            history=offered,
-            key_bindings=self._keys(),
+            history=history,
+            key_bindings=self._keyboard,
             prompt_continuation=lambda *_: [signed(self.screen, ". ")],
             color_depth=None if self.screen.has_colours else ColorDepth.DEPTH_1_BIT,
             input=self._input,
@@ -80,17 +88,50 @@ class EditedLines:
         """Wait until everything is written."""
         await self.screen.flushed()
 
-    async def read(self, talk: Talk) -> str | None:
+    async def read(self, talk: Talk) -> Typed | None:
         """Give the next line. One that is not said to a running turn is written as the conversation's next."""
         self._talk = talk
-        await self.screen.flushed()
-        try:
-            text = await self._prompt.prompt_async(handle_sigint=False)
-        except EOFError:
-            return None
-        if text.strip() and (not talk.running or text.startswith("/")):
+        while True:
+            await self.screen.flushed()
+            asks = talk.asks
+            try:
+                text = await self._read(asks)
+            except EOFError:
+                self._torn = False
+                return None
+            if text is not None and not (asks is not None and self._torn):
+                break
+            self._mend(text)
+        if asks is not None and not asks.draft:  # What was edited is shown again by whoever asked for it.
+            write_said(self.screen, text, sign=asks.sign)
+        elif asks is None and text.strip() and (not talk.running or text.startswith("/")):
             write_said(self.screen, text, sign="> ")
-        return text
+        return Typed(text, asks)
+
+    async def _read(self, asks: Asks | None) -> str | None:
+        if asks is not None:
+            self._prompt = self._answering
+            return await self._prompt.prompt_async(default=asks.draft, handle_sigint=False)
+        draft, self._draft, self._prompt = self._draft, "", self._saying
+        return await self._prompt.prompt_async(default=draft, handle_sigint=False)
+
+    def _mend(self, text: str | None) -> None:
+        """Put the rest of a line behind its beginning: who was typing has not answered what was asked meanwhile."""
+        if text is None:
+            return
+        self._draft, self._torn = self._draft + text, False
+        self.screen.sentence("not taken for an answer: you were typing when it was asked; answer now", style="yellow")
+
+    def ask_anew(self) -> None:
+        """Ask for the line again that is being waited for; what was typed of it comes back when it is asked for."""
+        app = self._prompt.app
+        if not app.is_running or app.is_done:
+            return
+        saying = self._prompt is self._saying
+        if saying:
+            self._draft = self._prompt.default_buffer.text
+        self._torn = saying and bool(self._draft)
+        app.exit(result=None)
 
     def interrupt(self, talk: Talk) -> None:
         """Cancel the running turn, else forget what was typed, else say how to leave."""
@@ -117,6 +158,8 @@ class EditedLines:
         return keys
 
     def _message(self) -> StyleAndTextTuples:
+        if self._talk is not None and (asks := self._talk.asks) is not None:
+            return [signed(self.screen, asks.sign)]
         if self._talk is None or not self._talk.running:
             return [signed(self.screen, "> ")]
         return [("", self.screen.unfinished or "…"), ("", "\n"), signed(self.screen, "+ ")]

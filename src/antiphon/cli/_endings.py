@@ -1,7 +1,7 @@
 """How a command ends that does not end well: one sentence, and a code.
 
 0 all is well · 1 the model or a turn failed, or something unexpected · 2 what was asked cannot be done: usage,
-input, store · 130 Ctrl-C · 141 nobody reads the output any more
+input, store · 3 a call waits for a person · 130 Ctrl-C · 141 nobody reads the output any more
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..errors import (
     UnknownModel,
 )
 
-FAILED, REFUSED, STOPPED, UNREAD = 1, 2, 130, 141
+FAILED, REFUSED, WAITING, STOPPED, UNREAD = 1, 2, 3, 130, 141
 
 _CHOSEN_WRONG = (UnknownModel, MissingExtra, BadCredentials)
 

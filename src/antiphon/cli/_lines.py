@@ -4,15 +4,46 @@ from __future__ import annotations
 
 import contextlib
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from ._screen import Screen
 
 LEAVING = "Ctrl-D or /quit leaves"
 
 
+class Asks(NamedTuple):
+    """What a person is asked, in place of what they want to say.
+
+    Attributes:
+        sign: stands before the answer.
+        draft: the answer to begin with, to be edited.
+        free: whether a line that begins with a slash is an answer, too.
+    """
+
+    sign: str
+    draft: str = ""
+    free: bool = False
+
+
+class Typed(NamedTuple):
+    """A line that a person typed.
+
+    Attributes:
+        text: the line, which may hold line breaks.
+        asks: what it answers, or None.
+    """
+
+    text: str
+    asks: Asks | None = None
+
+
 class Talk(Protocol):
     """What reading a line must know of the conversation."""
+
+    @property
+    def asks(self) -> Asks | None:
+        """What a person is asked now, or None."""
+        ...
 
     @property
     def running(self) -> bool:
@@ -54,12 +85,16 @@ class Lines(Protocol):
         """Wait until everything is written."""
         ...
 
-    async def read(self, talk: Talk) -> str | None:
-        """Give the next line, which may hold line breaks; None is the end."""
+    async def read(self, talk: Talk) -> Typed | None:
+        """Give the next line; None is the end, of what is asked if something is."""
         ...
 
     def interrupt(self, talk: Talk) -> None:
         """Do what Ctrl-C does: cancel the running turn, else forget the line, else say how to leave."""
+        ...
+
+    def ask_anew(self) -> None:
+        """Ask for the line again that is being waited for: what a person is asked is another thing now."""
         ...
 
 
@@ -77,23 +112,27 @@ class PlainLines:
     async def finish(self) -> None:
         """Everything is written at once."""
 
-    async def read(self, talk: Talk) -> str | None:
+    async def read(self, talk: Talk) -> Typed | None:
         """Give the next line once no turn runs; None at the end of input."""
         await talk.idle()
         while True:
             try:
-                return self._read()
+                asks = talk.asks
+                return Typed(self._read(asks), asks)
             except EOFError:
                 self.screen.line()
                 return None
             except KeyboardInterrupt:
                 self.screen.line()
-                self.screen.sentence(LEAVING)
+                if not talk.stop():
+                    self.screen.sentence(LEAVING)
 
-    def _read(self) -> str:
+    def _read(self, asks: Asks | None) -> str:
+        if asks is not None and asks.draft:
+            self.screen.line(asks.draft)
         self.blocks = True
         try:
-            self.screen.piece("> ")
+            self.screen.piece("> " if asks is None else asks.sign)
             return input()  # Nothing else runs here that the standing loop could keep waiting.
         finally:
             self.blocks = False
@@ -101,3 +140,6 @@ class PlainLines:
     def interrupt(self, talk: Talk) -> None:
         """Cancel the running turn; without one, Ctrl-C reaches `input` itself."""
         talk.stop()
+
+    def ask_anew(self) -> None:
+        """Nothing is waited for while a turn runs."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 
-from .._messages import input_text
+from .._messages import ToolResult, input_text
 from ..chat import (
     Canceled,
     Compacting,
@@ -16,17 +17,31 @@ from ..chat import (
     ModelReplied,
     Reply,
     Retrying,
+    Session,
     Steered,
     TextDelta,
+    ToolCalled,
+    ToolProgress,
+    ToolReturned,
     TurnAccepted,
+    Waiting,
 )
 from ..errors import AntiphonError
+from ._call_text import called, exact, returned
 from ._endings import Interrupted
-from ._screen import Screen
+from ._screen import Ink, Screen
+from ._shown_text import cut, one_line
 from ._transcript_text import write_said
 
 Tell = Callable[[Event], None]
 """Is told every event of a turn, in order."""
+ResultOf = Callable[[str], ToolResult | None]
+"""Gives the result of a call of the running turn, by the call's id."""
+
+_NOTE = 200
+"""Cells of a progress note that are shown."""
+_BETWEEN = 0.2
+"""Seconds between two progress notes of a call that are shown; those in between are not."""
 
 
 async def followed(turn: LiveTurn, tell: Tell) -> Reply:
@@ -61,28 +76,43 @@ async def _left_behind(turn: LiveTurn) -> str:
     return f"stopped, but turn {turn.id!r} had ended: its reply is kept"
 
 
-def as_text(screen: Screen | None, *, beside: Screen, heading: str | None = None) -> Tell:
+def result_in(session: Session, call_id: str) -> ToolResult | None:
+    """Give the result of a call of the session's last turn, or None."""
+    turn = session.turns()[-1]
+    results = (each for message in reversed(turn.messages) for each in message.results if each.call_id == call_id)
+    return next(results, None)
+
+
+def as_text(
+    screen: Screen | None, *, beside: Screen, heading: str | None = None, result: ResultOf = lambda _: None
+) -> Tell:
     """Tell a turn to a person.
 
     Args:
         screen: where the text goes; None writes none of it.
         beside: where everything else is said.
         heading: said once the input is kept.
+        result: looks up what a call gave.
     """
+    noted: dict[str, float] = {}
 
     def tell(event: Event) -> None:
         if isinstance(event, TurnAccepted) and heading is not None:
             beside.sentence(heading)
+        if isinstance(event, ToolProgress) and not _due(event, noted):
+            return
         if screen is not None and isinstance(event, TextDelta):
             screen.piece(event.text)
         elif screen is not None and isinstance(event, _BREAKS):
             screen.end_line()
         _tell_beside(event, beside)
+        _tell_call(event, beside, result=result)
 
     return tell
 
 
-_BREAKS = (ModelReplied, Completed, Failed, Canceled, Retrying, Steered, Compacting)
+_CALLS = (ToolCalled, ToolProgress, ToolReturned)
+_BREAKS = (ModelReplied, Completed, Failed, Canceled, Waiting, Retrying, Steered, Compacting, *_CALLS)
 """What does not stand in the middle of a line of the reply."""
 
 
@@ -96,11 +126,30 @@ def _tell_beside(event: Event, beside: Screen) -> None:
         beside.sentence("earlier turns are being summarised")
 
 
-def as_json_lines(screen: Screen, *, beside: Screen, heading: str) -> Tell:
+def _due(event: ToolProgress, noted: dict[str, float]) -> bool:
+    now = time.monotonic()
+    if now - noted.get(event.call_id, -_BETWEEN) < _BETWEEN:
+        return False
+    noted[event.call_id] = now
+    return True
+
+
+def _tell_call(event: Event, beside: Screen, *, result: ResultOf) -> None:
+    if isinstance(event, ToolCalled):
+        beside.line(*called(event.name, exact(event.arguments, indent=None)))
+    elif isinstance(event, ToolProgress):
+        done = "" if event.fraction is None else f" ({event.fraction:.0%})"
+        beside.line(Ink(f"… {one_line(event.name)}: {cut(one_line(event.note), _NOTE)}{done}", "dim"))
+    elif isinstance(event, ToolReturned):
+        found = result(event.call_id) or ToolResult(event.call_id, event.name, is_error=event.is_error)
+        beside.line(*returned(found, named=True))
+
+
+def as_json_lines(screen: Screen, *, beside: Screen, heading: str | None) -> Tell:
     """Tell a turn to a program, one event a line."""
 
     def tell(event: Event) -> None:
-        if isinstance(event, TurnAccepted):
+        if isinstance(event, TurnAccepted) and heading is not None:
             beside.sentence(heading)
         screen.json_line(event.to_dict())
 

@@ -7,7 +7,7 @@ import functools
 import os
 import shlex
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Concatenate, ParamSpec
@@ -17,6 +17,7 @@ import click
 from ..chat import Chat, Session
 from ..context import LayeredContext
 from ..stores import FileStore
+from ..tools import Tool, ToolPolicy
 from ._configuration import NOTHING, PROJECT, Configuration, configuration, project_folder
 from ._endings import Refused
 
@@ -48,9 +49,9 @@ class Place:
         """A store for this folder."""
         return FileStore(self.folder)
 
-    def chat(self, model: str | None = None) -> Chat:
+    def chat(self, model: str | None = None, *, tools: Sequence[Tool] = (), policy: ToolPolicy | None = None) -> Chat:
         """A Chat that keeps its sessions here; without a model it only reads."""
-        return Chat(model, store=self.store(), context=LayeredContext())
+        return Chat(model, store=self.store(), context=LayeredContext(), tools=tools, policy=policy)
 
     def journal(self, session_id: str) -> Path:
         """The file of a session."""

@@ -112,15 +112,39 @@ async def _clear(conversation: Conversation, _: str) -> None:
     conversation.screen.sentence("the model is shown nothing of what was said until here; all of it is kept")
 
 
+async def _tools(conversation: Conversation, _: str) -> None:
+    offer = conversation.offer
+    if not offer.tools:
+        raise Refused("no tools are offered; --tools and --mcp offer some")
+    rows: list[list[Words]] = [[each.name, await offer.says_of(each), each.description] for each in offer.tools]
+    write_table(conversation.screen, ["tool", "when called", "what it does"], rows=rows, last="wrapped")
+
+
+async def _pending(conversation: Conversation, _: str) -> None:
+    await conversation.decide()
+
+
+async def _resume(conversation: Conversation, _: str) -> None:
+    await conversation.resume()
+
+
+async def _compact(conversation: Conversation, rest: str) -> None:
+    conversation.compact(rest or None)
+
+
 QUIT = "quit"
 COMMANDS: Mapping[str, Slash] = {
     "help": Slash("", "list the commands", _help),
     "steer": Slash("TEXT", "say more while a reply comes, as Enter alone does then", _steer),
     "retry": Slash("", "ask the last turn again; the old reply is kept", _retry),
+    "pending": Slash("", "decide on the calls that wait", _pending),
+    "resume": Slash("", "go on with a turn that was broken off, or is decided", _resume),
+    "tools": Slash("", "see which tools are offered, and which of them ask", _tools),
     "feedback": Slash("+|-|TEXT", "keep what you think of the last turn, as in /feedback + just right", _feedback),
     "trace": Slash("", "see what the model was shown in the last call, piece by piece", _trace),
     "why": Slash("WORDS", "see where words were in every call, and where they got lost", _why),
     "show": Slash("", "see everything that was said", _show),
     "rename": Slash("TITLE", "give the session a title", _rename),
+    "compact": Slash("[focus]", "summarise what was said for the model, and keep above all what you name", _compact),
     "clear": Slash("", "let the model start anew; nothing is erased", _clear),
 }

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from .._messages import ToolCall, ToolResult
 from .._trace import Layer, Trace
 from .._usage import Usage
 from ..chat import Session
-from ..journal import ModelReplied, TurnCompleted, TurnShown
+from ..journal import ModelReplied, ToolReturned, TurnCompleted, TurnShown
+from ..journal._entries import TurnEntry
 from ..transcript import Turn
 from ._aligned import write_aligned
+from ._call_text import called, returned, written
 from ._endings import Refused
 from ._screen import Ink, Screen, Words
 from ._turn_choice import turn_named, turn_numbers
@@ -37,11 +40,15 @@ class Asked(NamedTuple):
         trace: what it was shown.
         number: its turn's number.
         usage: what its provider reported, or None.
+        calls: what of tools it asked for.
+        results: what these gave, as far as they did.
     """
 
     trace: Trace
     number: int
     usage: Usage | None
+    calls: Sequence[ToolCall] = ()
+    results: Sequence[ToolReturned] = ()
 
 
 def write_trace(screen: Screen, trace: Trace, *, number: int | None, usage: Usage | None = None) -> None:
@@ -154,15 +161,24 @@ def asked_of(session: Session, turn: str | None, *, number: int | None) -> Asked
         calls = ", ".join(str(trace.call) for trace in found.traces)
         raise Refused(f"turn {found.id!r} has no model call {number}; it has {calls}")
     place = places[-1]
-    return Asked(found.traces[place], position, _usage(found, place))
+    behind = _behind(found, place)
+    replied = next((each for each in behind if isinstance(each, ModelReplied | TurnCompleted)), None)
+    asked = replied.message.calls if replied is not None and replied.message is not None else ()
+    results = [each for each in behind if isinstance(each, ToolReturned)]
+    return Asked(found.traces[place], position, None if replied is None else replied.usage, asked, results)
 
 
-def _usage(turn: Turn, place: int) -> Usage | None:
-    """What was reported of the call whose trace is the turn's `place`th."""
+def _behind(turn: Turn, place: int) -> Sequence[TurnEntry]:
+    """What came of the call whose trace is the turn's `place`th, up to the next one."""
     shown = [at for at, entry in enumerate(turn.entries) if isinstance(entry, TurnShown)]
-    for entry in turn.entries[shown[place] + 1 :]:
-        if isinstance(entry, TurnShown):
-            return None
-        if isinstance(entry, ModelReplied | TurnCompleted):
-            return entry.usage
-    return None
+    return turn.entries[shown[place] + 1 : shown[place + 1] if place + 1 < len(shown) else None]
+
+
+def write_calls(screen: Screen, asked: Asked, *, full: bool) -> None:
+    """Write what of tools a model call asked for, each with what it gave."""
+    given = {each.call_id: each for each in asked.results}
+    for call in asked.calls:
+        screen.line(*called(call.name, written(call), full=full))
+        if (entry := given.get(call.id)) is not None:
+            gave = ToolResult(entry.call_id, entry.name, entry.output_json, entry.is_error, entry.media)
+            screen.line(*returned(gave, full=full))

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from .._jsonable import NULL, thaw
 from .._messages import File, Image, Message
 from ..chat import Session
+from ..chat._open_calls import pending_calls
+from ..journal import ToolDecided
 from ..transcript import Turn
+from ._call_text import called, exact, returned, written
 from ._screen import Ink, Screen, Words
-from ._shown_text import cut, one_line
+from ._shown_text import one_line
 from ._shown_time import local
 
 _STYLES = {"completed": "green", "failed": "red", "canceled": "yellow", "interrupted": "yellow", "waiting": "yellow"}
-_RESULT = 200
-"""Cells of a tool's arguments or result that are shown; --json gives all."""
+_DECIDED = {"allow": "allowed", "deny": "refused", "answer": "answered"}
 
 
-def write_transcript(screen: Screen, session: Session) -> None:
-    """Write a session's heading and every turn of it."""
+def write_transcript(screen: Screen, session: Session, *, full: bool = False) -> None:
+    """Write a session's heading and every turn of it; `full` writes arguments and results whole."""
     screen.line(*_heading(session))
     for number, turn in enumerate(session.turns(), 1):
         screen.line()
-        _write(screen, turn, number=number)
+        _write(screen, turn, number=number, full=full)
 
 
 def write_said(screen: Screen, text: str, *, sign: str) -> None:
@@ -37,7 +40,7 @@ def _heading(session: Session) -> list[Words]:
     return ["session ", Ink(session.id, "bold"), *(f" · {one_line(each)}" for each in known if each)]
 
 
-def _write(screen: Screen, turn: Turn, *, number: int) -> None:
+def _write(screen: Screen, turn: Turn, *, number: int, full: bool) -> None:
     style = _STYLES.get(turn.status, "dim")
     about = [turn.model, local(turn.accepted_at), f"retries turn {turn.retry_of}" if turn.retry_of else None]
     more = "".join(f" · {one_line(each)}" for each in about if each)
@@ -48,8 +51,10 @@ def _write(screen: Screen, turn: Turn, *, number: int) -> None:
         if message.role == "user":
             write_said(screen, _spoken(message), sign="> " if position == 0 else "+ ")
         else:
-            for line in _lines(message, partial=partial):
+            for line in _lines(message, partial=partial, full=full):
                 screen.line(*line)
+    for line in _decisions(turn):
+        screen.line(*line)
     if turn.error:
         screen.line(Ink(f"! {turn.error}", style))
     for each in turn.feedback:
@@ -57,14 +62,27 @@ def _write(screen: Screen, turn: Turn, *, number: int) -> None:
         screen.line(Ink("* feedback: ", "cyan"), " ".join(str(word) for word in (*said, each.preferred) if word))
 
 
-def _lines(message: Message, *, partial: bool) -> Iterator[Sequence[Words]]:
+def _lines(message: Message, *, partial: bool, full: bool) -> Iterator[Sequence[Words]]:
     if message.text:
         yield [Ink("… ", "yellow"), Ink(f"{message.text} (broken off)", "dim")] if partial else [message.text]
     for call in message.calls:
-        arguments = bytes(call.arguments_json).decode(errors="replace") if call.raw is None else call.raw
-        yield [Ink("@ ", "cyan"), f"{call.name} {cut(one_line(arguments), _RESULT)}"]
+        yield called(call.name, written(call), full=full)
     for result in message.results:
-        yield [Ink("x ", "red") if result.is_error else Ink("= ", "cyan"), cut(one_line(result.text), _RESULT)]
+        yield returned(result, full=full)
+
+
+def _decisions(turn: Turn) -> Iterator[Sequence[Words]]:
+    """What people decided on calls, and what they have not decided yet; arguments always whole."""
+    for entry in turn.entries:
+        if isinstance(entry, ToolDecided):
+            said = f"call {one_line(entry.call_id)} was {_DECIDED[entry.decision]} by {one_line(entry.by)}"
+            said += f": {one_line(entry.reason)}" if entry.reason else ""
+            if bytes(entry.arguments_json) != bytes(NULL):
+                said += f", with the arguments {exact(thaw(entry.arguments_json), indent=None)}"
+            yield [Ink("? ", "cyan"), said]
+    for call in pending_calls(turn):
+        name, why = one_line(call.name), one_line(call.reason)
+        yield [Ink("? ", "yellow"), f"{name} waits as call {one_line(call.id)}: {why}"]
 
 
 def _spoken(message: Message) -> str:

@@ -15,7 +15,8 @@ from ._interruptible import run
 from ._model_choice import chosen_model
 from ._place import Place, at_a_place
 from ._question import question
-from ._screen import Ink, Screen, output
+from ._screen import Ink, Screen, errors, output
+from ._tool_choice import Offer, ToolChoice, offered, with_tools
 from ._trace_table import write_trace
 
 
@@ -28,7 +29,10 @@ from ._trace_table import write_trace
 @click.option("--texts", is_flag=True, help="Show the texts, too.")
 @click.option("--json", "as_json", is_flag=True, help="Give one JSON object.")
 @at_a_place
-def command(place: Place, /, *, given: tuple[str, ...], texts: bool, as_json: bool, **options: Any) -> int:
+@with_tools
+def command(
+    place: Place, choice: ToolChoice, /, *, given: tuple[str, ...], texts: bool, as_json: bool, **options: Any
+) -> int:
     """Show what a model would be shown if PROMPT were sent now. No model is asked, and nothing is kept.
 
     Without SESSION, what a new session would begin with.
@@ -43,7 +47,8 @@ def command(place: Place, /, *, given: tuple[str, ...], texts: bool, as_json: bo
     before = run(looked_up(place, wanted))
     model = chosen_model(wanted_model(place, wanted, before=before))
     asked_with = turn_options(place, wanted, before=before, model=model)
-    shown = run(_shown(place, said, before=before, asked_with={"context": context, **asked_with}))
+    options = {"context": context, **asked_with}
+    shown = run(_shown(place, said, before=before, asked_with=options, choice=choice))
     if as_json:
         output().json(shown_json(shown, texts=texts))
     else:
@@ -59,15 +64,21 @@ def _context(name: str | None, *, window: int | None, keep_recent: int | None) -
     return context if window is None else Windowed(context, window)
 
 
-async def _shown(place: Place, said: str, *, before: Before, asked_with: dict[str, Any]) -> Shown:
+async def _shown(place: Place, said: str, *, before: Before, asked_with: dict[str, Any], choice: ToolChoice) -> Shown:
     model = asked_with["model"]
-    # A session that is only thought of stands in memory, and is gone with this process.
-    async with Chat(model) if before.session_id is None else place.chat(model) as chat:
+    async with offered(choice, beside=errors()) as offer, _chat(place, model, before=before, offer=offer) as chat:
         if before.session_id is None:
             session = await chat.create_session(scope=place.scope)
         else:
             session = await chat.open_session(before.session_id, scope=place.scope)
         return await session.preview(said, **asked_with)
+
+
+def _chat(place: Place, model: str, *, before: Before, offer: Offer) -> Chat:
+    if before.session_id is None:
+        # A session that is only thought of stands in memory, and is gone with this process.
+        return Chat(model, tools=offer.tools)
+    return place.chat(model, tools=offer.tools)
 
 
 def _write(screen: Screen, shown: Shown, *, texts: bool) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
+from dataclasses import replace
 
 import click
 
-from ..chat import SessionSummary
+from ..chat import Chat, SessionSummary
+from ..errors import StoreError
 from ._as_json import summary_json
 from ._interruptible import run
 from ._place import Place, at_a_place
@@ -35,6 +38,8 @@ def command(place: Place, *, limit: int, as_json: bool) -> int:
     now = time.time()
     rows = [_row(each, now) for each in found[:limit]]
     write_table(output(), ["session", "turns", "changed", "status", "title"], rows=rows)
+    if any(each.status == "waiting" for each in found[:limit]):
+        errors().sentence(f"`antiphon pending{place.again}` shows what waits")
     if len(found) > limit:
         errors().sentence(f"older ones are not shown; --limit {2 * limit} shows more")
     return 0
@@ -42,7 +47,18 @@ def command(place: Place, *, limit: int, as_json: bool) -> int:
 
 async def _listed(place: Place, limit: int) -> list[SessionSummary]:
     async with place.chat() as chat:
-        return [each async for each in chat.sessions(scope=place.scope, limit=limit)]
+        found = [each async for each in chat.sessions(scope=place.scope, limit=limit)]
+        return [await _looked_at(each, chat, place=place) for each in found]
+
+
+async def _looked_at(summary: SessionSummary, chat: Chat, *, place: Place) -> SessionSummary:
+    """The same, where it waits marked so: a look at a part of a long session takes that for broken off."""
+    if summary.status != "interrupted" or summary.turns is not None:
+        return summary
+    with suppress(StoreError):
+        if (await place.open(chat, session_id=summary.id)).pending():
+            return replace(summary, status="waiting")
+    return summary
 
 
 def _row(summary: SessionSummary, now: float) -> list[Words]:

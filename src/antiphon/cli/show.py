@@ -14,15 +14,16 @@ from ._transcript_text import write_transcript
 
 @click.command
 @click.argument("session", required=False)
+@click.option("--full", is_flag=True, help="Show arguments and results of tools whole.")
 @click.option("--json", "as_json", is_flag=True, help="Give a JSON array of turns.")
 @at_a_place
-def command(place: Place, *, session: str | None, as_json: bool) -> int:
+def command(place: Place, *, session: str | None, full: bool, as_json: bool) -> int:
     """Show every turn of SESSION, by default of the one that changed last."""
     opened = run(_opened(place, session))
     if as_json:
         output().json([turn_json(turn) for turn in opened.turns()])
     else:
-        write_transcript(output(), opened)
+        write_transcript(output(), opened, full=full)
     return 0
 
 

@@ -10,7 +10,7 @@ from ._interruptible import run
 from ._place import Place, at_a_place
 from ._screen import output
 from ._trace_diff import write_changes
-from ._trace_table import Asked, asked_of, write_trace
+from ._trace_table import Asked, asked_of, write_calls, write_trace
 
 
 @click.command
@@ -18,16 +18,18 @@ from ._trace_table import Asked, asked_of, write_trace
 @click.argument("turn", required=False)
 @click.option("--call", "number", metavar="N", type=click.IntRange(min=1), help="Which model call of the turn.")
 @click.option("--diff", nargs=2, metavar="T1 T2", help="What differs between the last calls of two turns.")
+@click.option("--full", is_flag=True, help="Show arguments and results of tools whole.")
 @click.option("--json", "as_json", is_flag=True, help="Give one JSON object.")
 @at_a_place
 def command(
     place: Place,
+    /,
     *,
     session: str | None,
     turn: str | None,
     number: int | None,
     diff: tuple[str, str] | None,
-    as_json: bool,
+    **form: bool,
 ) -> int:
     """Show every piece of what the model was shown, what each cost, and what was left out.
 
@@ -38,7 +40,7 @@ def command(
         raise click.UsageError("--diff names its turns itself, and takes their last calls")
     found = run(_opened(place, session))
     calls = [asked_of(found, each, number=number) for each in diff or (turn,)]
-    _write(calls, as_json=as_json)
+    _write(calls, as_json=form["as_json"], full=form["full"])
     return 0
 
 
@@ -47,7 +49,7 @@ async def _opened(place: Place, session_id: str | None) -> Session:
         return await place.open(chat, session_id=session_id)
 
 
-def _write(calls: list[Asked], *, as_json: bool) -> None:
+def _write(calls: list[Asked], *, as_json: bool, full: bool) -> None:
     screen, asked = output(), calls[-1]
     if len(calls) == 2 and as_json:
         screen.json(diff_json(calls[0], asked))
@@ -57,3 +59,4 @@ def _write(calls: list[Asked], *, as_json: bool) -> None:
         screen.json(trace_json(asked.trace, number=asked.number, usage=asked.usage))
     else:
         write_trace(screen, asked.trace, number=asked.number, usage=asked.usage)
+        write_calls(screen, asked, full=full)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ._assembly import Shown
     from ._budget import Budget
+    from ._cutting import safe_cut, trim
     from ._families import counter_for, exact_counter
     from ._full import FullContext
     from ._layered import LayeredContext
@@ -37,8 +38,10 @@ _HOMES = {
     "counter_for": "_families",
     "estimate_tokens": "_tokens",
     "exact_counter": "_families",
+    "safe_cut": "_cutting",
     "source": "_source",
     "summary_prompt": "_summarizing",
+    "trim": "_cutting",
 }
 
 __all__ = [
@@ -61,8 +64,10 @@ __all__ = [
     "counter_for",
     "estimate_tokens",
     "exact_counter",
+    "safe_cut",
     "source",
     "summary_prompt",
+    "trim",
 ]
 
 if not TYPE_CHECKING:  # A type checker would take any name for one of ours.
