@@ -1,5 +1,8 @@
 """The examples, each run with a scripted model."""
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,7 @@ from examples.layered import QUESTIONS
 from examples.layered import long_talk as layered_talk
 from examples.persistent import talk
 from examples.recent_with_edits import corrected
+from tests.docs.blocks import ROOT
 
 pytestmark = pytest.mark.anyio
 
@@ -56,3 +60,18 @@ async def test_layered_says_what_became_of_each_piece(tmp_path: Path) -> None:
         "weather": "failed",
     }
     assert shown.headroom >= 0
+
+
+def test_tools_pays_once_though_its_process_dies(tmp_path: Path) -> None:
+    """Money waits for a person; a process that dies while it pays leaves a turn that goes on and pays no second time.
+
+    Run twice in one folder: each run is a session of its own.
+    """
+    command = [sys.executable, str(ROOT / "examples" / "tools.py"), str(tmp_path / "shop")]
+    for times in (1, 2):
+        said = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+        assert "refund {'order': 17, 'euros': 90} waits" in said
+        assert "it ended with 9" in said
+        assert "the turn is interrupted" in said
+        assert "it was paid before: 90.0 euros" in said
+        assert len(json.loads((tmp_path / "shop" / "ledger.json").read_text())) == times
