@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from antiphon import Chat, Event, FileStore, InMemoryStore, Message, ToolCall, tool
+from antiphon import Chat, Event, FileStore, InMemoryStore, Message, ToolCall, View, tool
 from antiphon.models import ModelRequest
 from antiphon.testing import ScriptedModel
 from bench.claims import Claim, median_us
@@ -35,15 +35,28 @@ def calling(width: int) -> Callable[[ModelRequest], str | Message]:
     return answer
 
 
+def answering(request: ModelRequest) -> str:  # noqa: ARG001 - a script is a function of the request
+    """A model that only answers."""
+    return "done"
+
+
+def nothing_earlier(view: View) -> Sequence[Message]:  # noqa: ARG001 - a context is a function of the view
+    """Shows nothing of earlier turns: what they cost is measured elsewhere."""
+    return ()
+
+
+def unmoved(event: Event) -> None:  # noqa: ARG001 - a listener is a function of the event
+    """Listens, and does nothing."""
+
+
 async def turns_of(width: int, *, store: FileStore | InMemoryStore, listeners: int = 0) -> list[float]:
     """Seconds of turns with one round of so many calls; none at all for a width of 0."""
     seconds = []
-    model = ScriptedModel(calling(width) if width else lambda request: "done")
-    # Nothing of earlier turns is shown: what they cost is measured elsewhere.
-    async with Chat(model, store=store, tools=[look_up], context=lambda view: []) as chat:
+    model = ScriptedModel(calling(width) if width else answering)
+    async with Chat(model, store=store, tools=[look_up], context=nothing_earlier) as chat:
         session = await chat.create_session()
         for _ in range(listeners):
-            session.events.on(Event, lambda event: None)
+            session.events.on(Event, unmoved)
         await session.ask("hi")
         for _ in range(SAMPLES):
             began = time.perf_counter()
