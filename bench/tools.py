@@ -45,7 +45,7 @@ def nothing_earlier(view: View) -> Sequence[Message]:  # noqa: ARG001 - a contex
     return ()
 
 
-def unmoved(event: Event) -> None:  # noqa: ARG001 - a listener is a function of the event
+def unmoved(event: Event) -> None:
     """Listens, and does nothing."""
 
 
