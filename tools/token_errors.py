@@ -55,7 +55,7 @@ def _row(name: str, texts: list[str]) -> Row:
 
 
 FAR_OFF = {
-    "amharic": "a token a byte, for the vocabulary has hardly a piece of it",
+    "amharic": "each byte counts as a token, on purpose: vocabularies have hardly a piece of it",
     "boxes and arrows": "long runs of one sign are one token",
     "csv of numbers": "signs and digits in turn",
     "czech": "words in pieces, in letters that English has too",

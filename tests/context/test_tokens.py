@@ -207,3 +207,11 @@ def test_an_offered_tool_costs_what_is_sent() -> None:
     offered = ToolSpec("t", "d", {"a": [1]})
     assert count_tool(offered, count) == len('{"name":"t","description":"d","parameters":{"a":[1]}}') + PER_TOOL
     assert count_tool(offered, lambda text: 1) == 1 + PER_TOOL
+
+
+@pytest.mark.parametrize("text", ["ሰላም ለዓለም", "ᏣᎳᎩ", "ᐃᓄᒃᑎᑐᑦ"], ids=["ethiopic", "cherokee", "inuktitut"])
+def test_scripts_that_no_vocabulary_holds_cost_their_bytes(text: str) -> None:
+    """A script that vocabularies have hardly a piece of counts a token a byte, in every family."""
+    letters = text.replace(" ", "")
+    for family in (None, *families()):
+        assert estimate_tokens(letters, family=family) == len(letters.encode())

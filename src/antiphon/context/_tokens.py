@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.resources
 import json
+import re
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -58,6 +59,10 @@ _IN_BLANKS = _only(b"s")
 
 _REMEMBERED = 20_000
 """Characters of the longest text whose count is remembered: 256 of them stay within some megabytes."""
+
+_STRANGE = re.compile("[\u1200-\u16ff]")
+"""Ethiopic, Cherokee and the syllabics of Canada, Ogham and runes: no vocabulary holds more than a few pieces of them,
+so each of their bytes costs a token."""
 
 UNKNOWN = ("o200k_base", "gemma3", "claude3")
 """A model of no known family costs what the dearest of these would."""
@@ -117,9 +122,11 @@ def estimate_tokens(text: str, *, family: str | None = None) -> int:
 
 def _estimated(text: str, family: str | None) -> int:
     features = _features(text)
+    strange = len(_STRANGE.findall(text)) if features["j"] else 0
+    features["j"] -= strange
     vectors = [families()[name] for name in ((family,) if family else UNKNOWN)]
     best = max(sum(vector[name] * count for name, count in features.items()) for vector in vectors)
-    return max(1, round(best))
+    return max(1, round(best + 3 * strange))
 
 
 _remembered = lru_cache(maxsize=256)(_estimated)
