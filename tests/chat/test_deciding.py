@@ -460,3 +460,16 @@ async def test_a_resumed_turn_can_be_canceled() -> None:
     await hanging.begun.wait()
     await turn.cancel("enough")
     assert (hanging.ended, session.turns()[0].status, session.pending()) == (["canceled"], "canceled", ())
+
+
+@pytest.mark.parametrize("before", [0, 100_000], ids=["short", "long"])
+async def test_a_session_that_waits_is_listed_so(tmp_path: Path, before: int) -> None:
+    """A listing that looks only at the end of a long journal tells a turn that waits from one that was broken off."""
+    ran = Ran()
+    _, _, session = await talking([ASKED], [ran.tool(needs_approval=True)], store=FileStore(tmp_path))
+    await session.state.set("notes", "x" * before)
+    await session.ask("hi")
+    chat = Chat("echo:", store=FileStore(tmp_path))
+    assert [(each.status, each.turns) async for each in chat.sessions()] == [("waiting", None if before else 1)]
+    await session.approve("a", by="ana")
+    assert [each.status async for each in chat.sessions()] == ["interrupted"]

@@ -8,7 +8,20 @@ from typing import Literal
 from .._messages import input_text
 from ..errors import StoreError
 from ..journal._codec import Line, decode
-from ..journal._entries import Entry, SessionCreated, SessionRenamed, TurnAccepted
+from ..journal._entries import (
+    Entry,
+    FeedbackRecorded,
+    SessionCreated,
+    SessionRenamed,
+    ToolAsked,
+    ToolDecided,
+    ToolReturned,
+    TurnAccepted,
+    TurnCanceled,
+    TurnCompleted,
+    TurnEntry,
+    TurnFailed,
+)
 from ..journal._lifecycle import NotAllowed
 from ..stores._store import Listed
 from ..transcript._replay import Transcript
@@ -95,12 +108,24 @@ def _status(entries: list[Entry], whole: Transcript | None, *, running: bool, da
     if whole is not None:
         last = whole.turns()[-1:]
         return _of_turn(last[0].status) if last else "idle"
-    accepted = next((entry for entry in reversed(entries) if isinstance(entry, TurnAccepted)), None)
-    if accepted is None:
+    return _of_last(entries)
+
+
+def _of_last(entries: list[Entry]) -> SessionStatus:
+    """What the end of a journal says of the last turn, of which the beginning may lie before it."""
+    told = [entry for entry in entries if isinstance(entry, TurnEntry) and not isinstance(entry, FeedbackRecorded)]
+    if not told:
         return "idle"
-    outcomes = ("turn.completed", "turn.failed", "turn.canceled")
-    ended = any(entry.type in outcomes and getattr(entry, "turn_id", None) == accepted.turn_id for entry in entries)
-    return "idle" if ended else "interrupted"
+    own = [entry for entry in told if entry.turn_id == told[-1].turn_id]
+    if any(isinstance(entry, TurnCompleted | TurnFailed | TurnCanceled) for entry in own):
+        return "idle"
+    asked: set[str] = set()
+    for entry in own:
+        if isinstance(entry, ToolAsked):
+            asked.add(entry.call_id)
+        elif isinstance(entry, ToolDecided | ToolReturned):
+            asked.discard(entry.call_id)
+    return "waiting" if asked else "interrupted"
 
 
 def _of_turn(status: str) -> SessionStatus:
