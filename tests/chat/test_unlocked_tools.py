@@ -4,7 +4,20 @@ from typing import Any
 
 import pytest
 
-from antiphon import Chat, Layer, LayeredContext, Message, Session, Toolbox, ToolCall, ToolPolicy, View, source, tool
+from antiphon import (
+    Chat,
+    Layer,
+    LayeredContext,
+    Message,
+    Session,
+    Toolbox,
+    ToolCall,
+    ToolPolicy,
+    View,
+    estimate_tokens,
+    source,
+    tool,
+)
 from antiphon.testing import ScriptedModel
 
 pytestmark = pytest.mark.anyio
@@ -89,3 +102,17 @@ async def test_unlocking_is_no_permission() -> None:
     await session.ask("a refund, please")
     assert ran == []
     assert "may not be run: deny: 'refund'" in session.turns()[0].messages[2].results[0].text
+
+
+async def test_an_unlocked_tool_is_worth_no_refusal() -> None:
+    """Where a later turn has no room for a tool that is offered only because it was before, it is let go."""
+    ran: list[int] = []
+    model, session = await talking(["yes", "so"], ran)
+    await session.ask("a refund, please")
+    first = session.traces()[0]
+    room = first.headroom + sum(line.tokens for line in first.layers if line.id in ("skill:refunds", "input"))
+    words = 1
+    while estimate_tokens("word " * words) < room + 20:
+        words += 1
+    await session.ask("word " * words)
+    assert offered(model) == [["order", "refund"], ["order"]]

@@ -16,7 +16,7 @@ from ._fitted import Fitted
 from ._folded import Folded, folded, unfolded
 from ._history import place
 from ._ladder import STEPS, Histories, Running, Shorter, running
-from ._parts import Packed, Parts, must_fit, packed, parts_of, pinned_only, reading_back
+from ._parts import Packed, Parts, must_fit, packed, parts_of, pinned_only, reading_back, without_carried
 from ._room import budget_of, corrected, correction_of, first_step
 from ._source import Source, check_sources
 from ._summarizing import Summaries, Summary
@@ -100,7 +100,7 @@ class LayeredContext:
         view = replace(view, budget=budget, boundary=place(view.turns, turns.measured, unit=boundary))
 
         parts = await parts_of(view, self._sources)
-        least = pinned_only(parts)
+        parts, least = without_carried(parts, pinned_only(parts))
         if self._expected != "send":
             must_fit(parts, least, budget=budget)
         answer = self._answer(view, turns, least=least, base=base)

@@ -188,6 +188,14 @@ def _frame_cost(budget: Budget) -> int:
     return budget.counter("\n\n" + "".join(frame()))
 
 
+def without_carried(parts: Parts, least: Packed) -> tuple[Parts, Packed]:
+    """The same without tools that are offered only because they were before: they are worth a cache, and no refusal."""
+    if not parts.carried or least.total <= parts.budget.packed_limit:
+        return parts, least
+    bare = parts._replace(carried=())
+    return bare, pinned_only(bare)
+
+
 def must_fit(parts: Parts, least: Packed, *, budget: Budget, more: Mapping[str, int] | None = None) -> None:
     """Refuse a call that does not fit even with nothing optional in it.
 
