@@ -133,6 +133,20 @@ async def test_an_idempotent_call_that_is_denied_by_now_is_refused() -> None:
     assert (again.effects, outcomes(session)) == ([], {"a": True})
 
 
+async def test_an_idempotent_call_that_a_policy_asks_about_by_now_waits() -> None:
+    """What a policy let run, and no person, is asked about under one that asks; an approval holds for all attempts."""
+    ran, again = Ran(), Ran()
+    store = await left_behind([calls(("a", "act")), "so"], [ran.tool(idempotent=True)], "tool.started")
+    tools, policy = [again.tool(idempotent=True)], ToolPolicy(ask=["act"])
+    _, session, reply = await resumed(store, ["again"], tools, policy=policy)
+    assert (again.effects, [call.reason for call in reply.pending]) == ([], ["ask: 'act'"])
+    await session.approve("a", by="ana")
+    assert (await session.resume().result()).text == "again"
+    store.lines["s"] = store.lines["s"][: store.types().index("tool.returned")]
+    assert (await resumed(store, ["thrice"], tools, policy=policy))[2].text == "thrice"
+    assert [context.attempt for context in again.contexts] == [2, 3]
+
+
 async def test_a_started_call_whose_tool_is_gone_is_answered() -> None:
     """A tool that no longer exists cannot be run; the turn goes on all the same."""
     store = await left_behind([calls(("a", "act")), "so"], [Ran().tool(idempotent=True)], "tool.started")

@@ -234,6 +234,41 @@ def test_a_schema_given_by_hand_is_held() -> None:
     assert caught.value.faults == ("'n' must be at least 1", "'to' must be one of 'a', 'b'", "'at.x' is missing")
 
 
+@pytest.mark.parametrize(
+    ("more", "refused"),
+    [({}, True), ({"additionalProperties": True}, False), ({"anyOf": [{"required": ["words"]}]}, False)],
+    ids=["listed", "open", "composed"],
+)
+def test_what_a_schema_given_by_hand_leaves_out_is_not_a_models_to_give(more: Any, refused: bool) -> None:
+    """A parameter that the schema does not list stays the function's own, unless the schema says that there is more."""
+
+    def search(words: str, *, as_admin: bool = False) -> bool:
+        return as_admin
+
+    schema = {"type": "object", "properties": {"words": {"type": "string"}}, **more}
+    made = Tool(search, name="search", parameters=schema)
+    call = ToolCall.of("c1", "search", arguments={"words": "x", "as_admin": True})
+    if not refused:
+        assert prepared(made, call).arguments == {"words": "x", "as_admin": True}
+        return
+    with pytest.raises(InvalidArguments) as caught:
+        prepared(made, call)
+    assert caught.value.faults == ("there is no 'as_admin'",)
+
+
+@pytest.mark.parametrize("keyword", ["anyOf", "allOf"])
+def test_a_schema_that_branches_without_end_is_given_up(keyword: str) -> None:
+    """Forty definitions that each lead twice to the next would be checked for ever; a long list is checked whole."""
+    next_of = {f"D{n}": {keyword: [{"$ref": f"#/$defs/D{n + 1}"}] * 2} for n in range(40)}
+    properties = {"deep": {"$ref": "#/$defs/D0"}, "long": {"type": "array", "items": {"type": "integer"}}}
+    schema: Any = {"type": "object", "properties": properties, "$defs": {**next_of, "D40": {"type": "integer"}}}
+    made = Tool(lambda **given: given, name="dig", parameters=schema)
+    with pytest.raises(InvalidArguments, match="nested too deeply"):
+        prepared(made, ToolCall.of("c1", "dig", arguments={"deep": "x"}))
+    long = prepared(made, ToolCall.of("c1", "dig", arguments={"long": [str(n) for n in range(50_000)]}))
+    assert long.decoded == {"long": list(range(50_000))}
+
+
 def test_what_is_kept_is_not_the_functions() -> None:
     """A function that changes its arguments does not change what is kept of the call."""
     made = Tool(lambda rows: rows.clear(), name="clear", parameters={"type": "object"})

@@ -125,6 +125,14 @@ async def test_arguments_go_as_given_and_calls_may_come_from_any_task() -> None:
     ]
 
 
+async def test_a_servers_patterns_are_the_servers_to_check() -> None:
+    """One that takes for ever would stop everything here, so an argument is passed on as it is."""
+    async with McpServers([rough()]) as servers:
+        found = {each.name: each for each in servers.tools()}
+        call = ToolCall.of("c1", "mcp.rough.slow", arguments={"x": "aaaa!"})
+        assert prepared(found["mcp.rough.slow"], call).decoded == {"x": "aaaa!"}
+
+
 async def test_a_server_killed_mid_call_costs_that_call_and_comes_back() -> None:
     """The call has an error for its result, other servers go on, and the next call starts the server anew."""
     async with McpServers([rough(), rough(name="other")]) as servers:

@@ -20,6 +20,15 @@ def needing(approval: Any) -> Tool:
     return Tool(print, name="delete_user", parameters={"type": "object"}, needs_approval=approval)
 
 
+class Later:
+    """Something to be awaited, as an async function gives."""
+
+    def __await__(self) -> Any:
+        """Say no."""
+        yield
+        return False
+
+
 @given(st.sets(st.sampled_from(["deny", "ask", "allow"])))
 def test_the_most_restrictive_list_wins(lists: set[str]) -> None:
     """Deny comes before ask, ask before allow, whatever else matches (aflock-ai/aflock#98)."""
@@ -54,10 +63,12 @@ def test_patterns_are_globs_on_whole_names(pattern: str, name: str, matches: boo
         (lambda arguments: arguments["id"] > 5, ("ask", "otherwise: the tool needs approval")),
         (lambda arguments: arguments["id"] > 9, ("run", "otherwise: the tool needs no approval")),
         (lambda arguments: arguments["no"], ("ask", "otherwise: needs_approval raised KeyError: 'no'")),
+        (lambda arguments: None, ("ask", "otherwise: needs_approval gave a NoneType, no bool")),
+        (lambda arguments: Later(), ("ask", "otherwise: needs_approval gave a Later, no bool")),
     ],
 )
 def test_otherwise_asks_the_tool(needs_approval: Any, decision: tuple[str, str]) -> None:
-    """Without a rule the tool's own needs_approval decides on the arguments; one that raises waits."""
+    """Without a rule the tool's own needs_approval decides on the arguments; one that raises or says nothing waits."""
     assert ToolPolicy().decide("delete_user", {"id": 7}, tool=needing(needs_approval)) == decision
 
 

@@ -17,6 +17,11 @@ def add(a: int, b: int = 1) -> int:
     return a + b
 
 
+async def asked_later(arguments: dict[str, Any]) -> bool:
+    """Whether a call waits, said too late."""
+    return False
+
+
 class Desk:
     """Has a tool."""
 
@@ -58,6 +63,7 @@ def test_a_schema_by_hand_is_taken_as_it_is() -> None:
     [
         ({"name": "order status"}, "no provider takes the tool name 'order status'"),
         ({"name": ""}, "no provider takes the tool name ''"),
+        ({"needs_approval": asked_later}, "needs_approval of tool 'add' is async"),
         ({"name": "x" * 129}, "no provider takes"),
         ({"timeout": 0}, "timeout=0 of tool 'add' is not more than 0"),
         ({"max_result_tokens": -1}, "max_result_tokens=-1 of tool 'add'"),

@@ -123,7 +123,8 @@ class Calling:
             return Verdict(open, "run", ready=ready)
         if open.phase == "started" and not tool.idempotent:
             return _asked(open, ready, reason=STARTED)
-        if decision.action == "ask" and open.phase != "started":
+        # Started before, it was let run: by a person, who is not asked again, or by a policy that may be another now.
+        if decision.action == "ask" and (open.phase != "started" or open.by is None):
             return _asked(open, ready, reason=decision.rule)
         return Verdict(open, "run", ready=ready)
 

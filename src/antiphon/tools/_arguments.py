@@ -60,18 +60,25 @@ def prepared(tool: Tool, call: ToolCall, *, truncated: bool = False) -> Prepared
         raise InvalidArguments(tool.name, [cut])
     try:
         found, repaired = _object(tool, call)
-        fitting = Fitting(tool.schema)
+        fitting = _fitting(tool, call)
         fitted = fitting.fitted(found, tool.schema)
-        if faults := fitting.faults(fitted, tool.schema):
+        faults = fitting.faults(fitted, tool.schema)
+        faults += [f"there is no {name!r}" for name in sorted(tool.untold.intersection(fitted))]
+        if faults:
             raise InvalidArguments(tool.name, faults)
         kept = freeze(fitted, f"arguments of {tool.name}")
     except RecursionError:
-        raise InvalidArguments(tool.name, ["they are nested too deeply"]) from None
+        raise InvalidArguments(tool.name, ["they, or the schema for them, are nested too deeply"]) from None
     except (NotStorable, CorruptJournal) as error:
         raise InvalidArguments(tool.name, [str(error)]) from None
     # Decoded anew: what a function does to its arguments must not reach what is kept.
     arguments = _converted(tool, thaw_object(kept))
     return Prepared(call, arguments, kept, repaired or fitted is not found)
+
+
+def _fitting(tool: Tool, call: ToolCall) -> Fitting:
+    size = len(bytes(call.arguments_json) if call.raw is None else call.raw)
+    return Fitting(tool.schema, patterns=tool.patterns, size=size)
 
 
 def _object(tool: Tool, call: ToolCall) -> tuple[dict[str, Jsonable], bool]:
@@ -87,7 +94,7 @@ def _object(tool: Tool, call: ToolCall) -> tuple[dict[str, Jsonable], bool]:
     unwrapped = _unwrapped(found)
     if isinstance(unwrapped, dict):
         return unwrapped, repaired or unwrapped is not found
-    return _sole(tool, found), True
+    return _sole(tool, found, fitting=_fitting(tool, call)), True
 
 
 def _unwrapped(found: Jsonable) -> Jsonable:
@@ -103,14 +110,14 @@ def _unwrapped(found: Jsonable) -> Jsonable:
     return inner if isinstance(inner, dict) else found
 
 
-def _sole(tool: Tool, found: Jsonable) -> dict[str, Jsonable]:
+def _sole(tool: Tool, found: Jsonable, *, fitting: Fitting) -> dict[str, Jsonable]:
     """A value for the one parameter that there is.
 
     Raises:
         InvalidArguments: if there are more, or it does not fit.
     """
     names = list(tool.schema.get("properties") or {})
-    fitting, given = Fitting(tool.schema), dict.fromkeys(names, found)
+    given: dict[str, Jsonable] = dict.fromkeys(names, found)
     if len(names) != 1 or fitting.faults(fitting.fitted(given, tool.schema), tool.schema):
         kind = "a list" if isinstance(found, list) else "a single value"
         listed = ", ".join(map(repr, names)) or "no parameters"

@@ -14,7 +14,7 @@ from .._messages import ToolResult
 from ..errors import MissingExtra, Misuse
 from ._mcp_config import McpServer, servers_of
 from ._mcp_errors import McpServerDown
-from ._tool import Tool
+from ._tool import Tool, without_patterns
 
 if TYPE_CHECKING:
     from mcp_types import Tool as Listed
@@ -170,7 +170,7 @@ class McpServers:
         fault = connection.schema_fault(each.input_schema)
         if fault is not None:
             raise Misuse(fault)
-        return Tool(
+        made = Tool(
             self._caller(connection, each.name, full_name=name),
             name=name,
             description=each.description or each.title or "",
@@ -180,6 +180,8 @@ class McpServers:
             needs_approval=not read_only,
             timeout=self._timeout,
         )
+        # The server checks them itself; one that nothing ends would hold up everything here.
+        return without_patterns(made)
 
     def _caller(
         self, connection: Connection, tool: str, *, full_name: str

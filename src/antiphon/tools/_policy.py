@@ -138,10 +138,14 @@ class ToolPolicy:
             return Decision(self._otherwise, f"otherwise: {self._otherwise!r}")
         if tool is None:
             return Decision("ask", "otherwise: the tool is not known")
-        needed = tool.needs_approval
+        needed: object = tool.needs_approval
         if callable(needed):
             try:
-                needed = bool(needed(dict(arguments)))
+                found: object = needed(dict(arguments))
+                # A return that was forgotten, or an await, lets nothing run.
+                if found is None or inspect.isawaitable(found):
+                    return Decision("ask", f"otherwise: needs_approval gave a {type(found).__name__}, no bool")
+                needed = bool(found)
             except Exception as error:  # isolates: a tool's needs_approval
                 return Decision("ask", f"otherwise: needs_approval raised {error_text(error)}")
         return Decision("ask" if needed else "run", f"otherwise: the tool needs {'' if needed else 'no '}approval")

@@ -36,6 +36,7 @@ _SIZES: tuple[tuple[type, str, str, str], ...] = (
 )
 _WHOLE = re.compile(r"[+-]?\d{1,40}")
 _SHOWN = 10
+_LEAST_STEPS, _STEPS_PER_BYTE = 20_000, 20
 _REFERENCES = 20
 """References followed in a row. What one that leads nowhere asks for cannot be known: it asks for nothing."""
 
@@ -45,9 +46,12 @@ class Fitting:
 
     Args:
         schema: the whole, whose `$defs` references point into.
+        patterns: whether texts are held to patterns. A bad one takes longer than anybody lives, and nothing ends it.
+        size: bytes of what is checked. A schema may branch and branch again, so more than that explains is not done.
     """
 
-    def __init__(self, schema: Mapping[str, Jsonable]) -> None:
+    def __init__(self, schema: Mapping[str, Jsonable], *, patterns: bool = True, size: int = 0) -> None:
+        self._patterns, self._left = patterns, _LEAST_STEPS + _STEPS_PER_BYTE * size
         self._definitions = schema.get("$defs") or {}
 
     def faults(self, value: Jsonable, schema: Any, *, at: str = "") -> list[str]:
@@ -57,13 +61,19 @@ class Fitting:
             value: what is checked.
             schema: what it must meet.
             at: where it stands, as in `order.items[2]`; empty for the arguments themselves.
+
+        Raises:
+            RecursionError: if that has no end in sight.
         """
+        self._left -= 1
+        if self._left < 0:
+            raise RecursionError
         schema = self._looked_up(schema)
         if not isinstance(schema, dict):
             return [f"{_place(at)} is not allowed"] if schema is False else []
         if not _is_kind(value, schema):
             return [f"{_place(at)} must be {_asked(schema)}, not {_kind(value)}"]
-        own = next(_unfit(value, schema), None)
+        own = next(_unfit(value, schema, patterns=self._patterns), None)
         if own is not None:
             return [f"{_place(at)} must be {own}"]
         return [*self._unmet(value, schema, at=at), *self._inner_faults(value, schema, at=at)]
@@ -163,7 +173,7 @@ def _is_kind(value: Jsonable, schema: Any) -> bool:
     return not kinds or any(_KINDS[each][1](value) for each in kinds)
 
 
-def _unfit(value: Jsonable, schema: dict[str, Any]) -> Iterator[str]:
+def _unfit(value: Jsonable, schema: dict[str, Any], *, patterns: bool) -> Iterator[str]:
     """What a value of the right kind would have to be, where it is not."""
     if "const" in schema and not _same(value, schema["const"]):
         yield repr(schema["const"])
@@ -174,6 +184,8 @@ def _unfit(value: Jsonable, schema: dict[str, Any]) -> Iterator[str]:
         if isinstance(step := schema.get("multipleOf"), int) and step and value % step:
             yield f"a multiple of {step}"
     yield from _unfit_size(value, schema)
+    if patterns and isinstance(value, str):
+        yield from _unfit_text(value, schema.get("pattern"))
 
 
 def _breaks(value: float, bound: Any, *, fits: Callable[[Any, Any], bool]) -> bool:
@@ -187,13 +199,17 @@ def _unfit_size(value: Jsonable, schema: dict[str, Any]) -> Iterator[str]:
                 yield f"of at least {schema[least]} {unit}"
             if isinstance(schema.get(most), int) and len(value) > schema[most]:
                 yield f"of at most {schema[most]} {unit}"
-    if isinstance(value, str) and isinstance(pattern := schema.get("pattern"), str):
-        try:
-            fits = re.search(pattern, value) is not None
-        except re.error:  # Another dialect's: whoever wrote it checks it.
-            fits = True
-        if not fits:
-            yield f"text that matches {pattern}"
+
+
+def _unfit_text(value: str, pattern: Any) -> Iterator[str]:
+    if not isinstance(pattern, str):
+        return
+    try:
+        fits = re.search(pattern, value) is not None
+    except re.error:  # Another dialect's: whoever wrote it checks it.
+        return
+    if not fits:
+        yield f"text that matches {pattern}"
 
 
 def _asked(schema: Any) -> str:

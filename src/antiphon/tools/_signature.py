@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from types import NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, NamedTuple, Optional, Union, get_args, get_origin, get_type_hints
 
@@ -15,6 +15,8 @@ from ._docstrings import described
 from ._tool_context import ToolContext
 
 _BOUNDS = ("ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "pattern")
+_OPEN = {"additionalProperties", "patternProperties", "$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"}
+"""Keywords with which a schema says more of its properties than their list."""
 _NO_DEFAULT = inspect.Parameter.empty
 
 
@@ -85,6 +87,22 @@ def context_parameter(function: Callable[..., Any]) -> str | None:
     except (TypeError, ValueError):
         return None
     return next((each.name for each in parameters if _may_be_context(function, each)), None)
+
+
+def parameters_beside(function: Callable[..., Any], schema: Mapping[str, Any]) -> frozenset[str]:
+    """A function's parameters that a schema given by hand leaves out, where it lists what there is.
+
+    One that has more to say of its properties than their list is taken to mean whatever it lets through.
+    """
+    listed = schema.get("properties")
+    if not isinstance(listed, Mapping) or not _OPEN.isdisjoint(schema):
+        return frozenset()
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return frozenset()
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return frozenset(each.name for each in parameters if each.kind in named).difference(listed)
 
 
 def _may_be_context(function: Callable[..., Any], parameter: inspect.Parameter) -> bool:

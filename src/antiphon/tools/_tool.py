@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
@@ -11,7 +12,7 @@ from .._jsonable import Jsonable, check
 from .._tool_spec import ToolSpec
 from ..errors import Misuse
 from ._schema import alternatives, parameters_schema
-from ._signature import context_parameter, function_name, read_signature
+from ._signature import context_parameter, function_name, parameters_beside, read_signature
 
 Approval = bool | Callable[..., bool]
 """Whether a call waits for a person: always, never, or what a function of the arguments (one mapping of JSON values)
@@ -76,6 +77,11 @@ class Tool:
     """The parameter that receives the ToolContext, or None."""
     hints: Mapping[str, tuple[Any, ...]] = field(default_factory=dict, init=False)
     """The types that each parameter's value is converted to, tried in turn; empty with a schema given by hand."""
+    untold: frozenset[str] = field(default=frozenset(), init=False)
+    """The function's parameters that a schema given by hand leaves out: no model may give them."""
+
+    patterns: bool = field(default=True, init=False)
+    """Whether texts are held to the schema's patterns here; not those of others, who check them themselves."""
 
     def __post_init__(self) -> None:
         _check(self)
@@ -83,7 +89,8 @@ class Tool:
         self._set(__wrapped__=self.run, __name__=function_name(self.run), __doc__=getattr(self.run, "__doc__", None))
         if self.parameters is not None:
             _check_schema(self.name, self.parameters)
-            self._set(context=context_parameter(self.run))
+            untold = parameters_beside(self.run, self.parameters)
+            self._set(context=context_parameter(self.run), untold=untold)
             return
         signature = read_signature(self.run)
         self._set(
@@ -161,6 +168,12 @@ def tools_of(given: Sequence[Tool | Callable[..., Any]]) -> tuple[Tool, ...]:
     return tuple(found.values())
 
 
+def without_patterns(tool: Tool) -> Tool:
+    """Leave the patterns of a tool's schema to whoever wrote it, and give the tool."""
+    tool._set(patterns=False)
+    return tool
+
+
 def _made(function: Callable[..., Any], options: ToolOptions) -> Tool:
     if not callable(function):
         raise Misuse(f"a {type(function).__name__} stands where a tool belongs", "give a function or a Tool")
@@ -177,6 +190,11 @@ def _check(tool: Tool) -> None:
         raise Misuse(f"no provider takes the tool name {tool.name!r}", rule)
     if not callable(tool.run):
         raise Misuse(f"tool {tool.name!r} has a {type(tool.run).__name__} to run", "give a function")
+    if inspect.iscoroutinefunction(tool.needs_approval):
+        raise Misuse(
+            f"needs_approval of tool {tool.name!r} is async",
+            "give a function that says it at once, or decide in ToolPolicy(evaluate=…)",
+        )
     for option, least in (("timeout", 0.0), ("max_result_tokens", 0)):
         number = getattr(tool, option)
         if number is not None and (isinstance(number, bool) or not number > least):

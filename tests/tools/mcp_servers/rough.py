@@ -19,6 +19,8 @@ TOOLS: list[dict[str, Any]] = [
 ]
 TOOLS.append({"name": "wrong", "inputSchema": OBJECT, "outputSchema": {"type": "object", "required": ["x"]}})
 TOOLS.append({"name": "odd", "inputSchema": {"type": "object", "properties": {"x": {"type": "strange"}}}})
+SLOW = {"type": "string", "pattern": "^(a+)+$"}
+TOOLS.append({"name": "slow", "inputSchema": {"type": "object", "properties": {"x": SLOW}}})
 TOOLS.append({"name": "bare", "inputSchema": {"type": "object", "$comment": "kept", "x-own": 1, "properties": {}}})
 
 
