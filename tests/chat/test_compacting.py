@@ -61,6 +61,15 @@ async def test_a_person_may_have_everything_summarised_now() -> None:
     assert len(session.turns()) == 3
 
 
+async def test_what_a_person_had_summarised_is_no_lack_of_room() -> None:
+    """Where a person had everything summarised, the trace does not say that recent turns do not fit."""
+    session = await session_with(LayeredContext(summarizer=Notes()))
+    await session.compact()
+    await session.ask("and now?")
+    history = next(line for line in session.traces()[-1].layers if line.id == "history")
+    assert "fit" not in (history.reason or "")
+
+
 async def test_what_was_summarised_on_demand_outlives_the_process(tmp_path: Path) -> None:
     """A reopened session shows the same summary, and nobody is asked again (june kept none)."""
     session = await session_with(LayeredContext(summarizer=Notes()), store=FileStore(tmp_path))

@@ -20,6 +20,7 @@ from antiphon import (
 )
 from antiphon._trace import Layer, Trace
 from antiphon.chat._what_if import what_if, with_window
+from antiphon.chat._what_if_result import placed
 from antiphon.context import Budget
 from antiphon.context._budget import budget_for
 from antiphon.errors import Misuse
@@ -128,6 +129,20 @@ async def test_a_call_that_failed_is_a_call() -> None:
     await session.ask("a")
     await failure(session.ask("b"))
     await session.ask("c")
+    found = await what_if(session, FullContext())
+    assert [call.tokens for call in found.calls] == [trace.total for trace in session.traces()]
+
+
+async def test_what_was_said_too_late_for_a_call_that_failed() -> None:
+    """What a person says while a call is answered stands in none, where no other call followed."""
+
+    async def first(request: ModelRequest) -> Exception:
+        await turn.steer("oyster " * 40)
+        return ValueError("no")
+
+    session = await Chat(ScriptedModel([first])).create_session()
+    turn = session.send("a")
+    await failure(turn.result())
     found = await what_if(session, FullContext())
     assert [call.tokens for call in found.calls] == [trace.total for trace in session.traces()]
 
@@ -264,6 +279,16 @@ async def test_a_boundary_within_a_turn() -> None:
     assert [call.only_stubs for call in found.calls] == [False, False, True, False]
     assert found.calls[2].happened == ("long results before turn 2 are stubs",)
     assert found.calls[-1].stubbed == found.calls[1].turn_id
+
+
+def test_a_boundary_behind_the_last_turn() -> None:
+    """A place is told as people read it: a turn, a reply in it, or its end."""
+    numbers = {"t": 4}
+    assert [placed(f"t{rest}", numbers) for rest in ("", "#2", "#end")] == [
+        "turn 4",
+        "turn 4, reply 2",
+        "the end of turn 4",
+    ]
 
 
 async def test_only_some_turns() -> None:

@@ -1,5 +1,6 @@
 """Where words were in every model call, and where they got lost."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,12 +11,14 @@ from antiphon import (
     Chat,
     FullContext,
     InMemoryStore,
+    LayeredContext,
     Message,
     Session,
     SummaryContext,
     ToolCall,
     ToolResult,
     View,
+    tool,
 )
 from antiphon._trace import Layer
 from antiphon.context._assembly import digest
@@ -26,6 +29,7 @@ from tests.chat.fakes import failure
 pytestmark = pytest.mark.anyio
 
 RULE = "answer in French"
+NOWHERE = "nothing that was shown, as far as it is kept, holds the words"
 
 
 async def asked(inputs: Sequence[str], **options: Any) -> Session:
@@ -347,3 +351,103 @@ async def test_words_in_rounds_of_which_some_are_not_shown() -> None:
     session = await own_rounds(cut)
     unknown = ("turn", "truncated", "said in this turn, of which a part is not shown: 1 left out")
     assert told(session, "herring")[1:] == [("turn", "included", "said in this turn"), unknown]
+
+
+async def test_words_in_the_middle_of_a_long_result() -> None:
+    """Words in the part of a result that its tool's limit leaves out are in no call."""
+
+    @tool(max_result_tokens=50)
+    def find() -> str:
+        """Find."""
+        return f"oyster {'x' * 900} tench {'x' * 900} herring"
+
+    call = Message("assistant", (ToolCall.of("c", "find", arguments={}),))
+    session = await Chat(ScriptedModel([call, "fine", "fine"]), tools=[find]).create_session()
+    await session.ask("a")
+    await session.ask("b")
+    assert [status for _, status, _ in told(session, "oyster")] == ["absent", "included", "included"]
+    assert [status for _, status, _ in told(session, "herring")] == ["absent", "included", "included"]
+    beyond = "in the middle of a long result, which no model is shown"
+    assert told(session, "tench")[1:] == [
+        ("turn", "dropped", f"said in this turn, {beyond}"),
+        ("history", "dropped", f"said in turn 1, {beyond}"),
+    ]
+
+
+async def test_words_in_a_round_that_was_shortened() -> None:
+    """Where the last round had to be shortened, it is not claimed that all of its words were sent."""
+
+    def find(what: str) -> str:
+        """Find."""
+        return f"{what} {'fog and tide ' * 900}"
+
+    call = Message("assistant", (ToolCall.of("c", "find", arguments={"what": "herring"}),))
+    context = LayeredContext(window=900)
+    session = await Chat(ScriptedModel([call, "fine"]), tools=[find], context=context).create_session()
+    await session.ask("a")
+    shortened = "said in this turn, of which a part is not shown: the last round is shortened"
+    assert told(session, "herring")[1] == ("turn", "truncated", shortened)
+
+
+async def test_words_in_the_last_turn_which_is_a_stub() -> None:
+    """A stub that stands for the last turn's result, too, is told."""
+
+    def find() -> str:
+        """Find."""
+        return f"{'fog and tide ' * 60} oyster {'fog and tide ' * 60}"
+
+    def cut(view: View) -> Assembled:
+        line = Layer("history", "", kind="history").kept(9)
+        end = f"{view.turns[-1].id}#end" if view.turns else None
+        return Assembled([], layers=[line.cut(since=None, stubbed=end, original_tokens=99, reason="stubs")])
+
+    call = Message("assistant", (ToolCall.of("c", "find", arguments={}),))
+    session = await Chat(ScriptedModel([call, "fine", "fine"]), tools=[find], context=cut).create_session()
+    await session.ask("a")
+    await session.ask("b")
+    assert told(session, "oyster")[2][:2] == ("history", "compacted")
+
+
+def replies_alone(view: View) -> list[Message]:
+    """A context that shows replies and no inputs."""
+    return [message for turn in view.turns for message in turn.messages[1:]]
+
+
+@pytest.mark.parametrize("context", [replies_alone, FullContext(steps="none")])
+async def test_words_in_a_history_that_a_context_chooses(context: Any) -> None:
+    """Of a history whose context does not tell what it shows of it, nothing is claimed."""
+    session = await asked([f"Please {RULE}.", "b"], context=context)
+    reason = "said in turn 1, of which the context shows what it chooses"
+    assert told(session) == [("input", "included", "said here"), ("history", "truncated", reason)]
+
+
+async def steered(*after: Any, context: Any = None) -> Session:
+    """A session of one turn in which a person says `oyster` while its first call is answered with a call."""
+
+    async def first(request: Any) -> Any:
+        await turn.steer("oyster")
+        return after[0]
+
+    def find() -> str:
+        """Find."""
+        return "fog " * 400
+
+    session = await Chat(ScriptedModel([first, *after[1:]]), tools=[find], context=context).create_session()
+    turn = session.send("a")
+    await asyncio.gather(turn.result(), return_exceptions=True)
+    return session
+
+
+async def test_words_that_were_said_too_late_for_a_call() -> None:
+    """What a person says while a call is answered was not in that call, also where no other one followed."""
+    session = await steered(ValueError("no"))
+    assert [turn.status for turn in session.turns()] == ["failed"]
+    assert told(session, "oyster") == [("", "absent", NOWHERE)]
+
+
+async def test_what_a_person_steered_with_stays() -> None:
+    """Where rounds of the running turn are left out, what a person said meanwhile is still shown."""
+    call = Message("assistant", (ToolCall.of("c", "find", arguments={}),))
+    session = await steered(*[call] * 6, "fine", context=LayeredContext(window=900))
+    assert "rounds left out" in (session.traces()[-1].layers[-2].reason or "")
+    assert [status for _, status, _ in told(session, "oyster")] == ["absent", *["included"] * 6]

@@ -186,11 +186,11 @@ def roles(built: Assembled) -> list[str]:
 
 
 def test_full_context_is_the_completed_dialogue() -> None:
-    """The full context gives every completed turn and neither the input nor anything of its own."""
+    """The full context gives every completed turn, whole, and neither the input nor any text of its own."""
     transcript = transcript_with(*turn("a"), *with_tools("b"), *turn("c", None))
     built = FullContext().build(view_of(transcript))
     assert roles(built) == ["user", "assistant", "user", "assistant", "tool", "assistant"]
-    assert (built.system, built.with_input, built.layers) == ("", "", ())
+    assert (built.system, built.with_input, [line.text for line in built.layers]) == ("", "", [""])
     without = FullContext(steps="none").build(view_of(transcript))
     assert roles(without) == ["user", "assistant"] * 2
 

@@ -1,5 +1,6 @@
 """Faults that other projects' users reported on contexts, replayed against LayeredContext: one test for each."""
 
+import asyncio
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 
 from antiphon import Chat, Image, Layer, Message, Reasoning, Session, Text, ToolCall, ToolResult, Usage, View
 from antiphon.context import estimate_tokens
+from antiphon.context._folded import Folded
 from antiphon.context._layered import LayeredContext
 from antiphon.errors import ContextError, ContextTooLong, RateLimited, WindowTooSmall
 from antiphon.journal import ContextCompacted, encode, heading
@@ -62,7 +64,7 @@ class Writer:
         """Write."""
         self.given.append(messages)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        if isinstance(answer, Exception):
+        if isinstance(answer, BaseException):
             raise answer
         return answer
 
@@ -109,6 +111,18 @@ def test_parallel_calls_are_never_parted(window: int) -> None:
     found = show(LayeredContext(keep_recent=1), Room(window=window, counter="estimate").view(history(ten, times=6)))
     assert unpaired(found.messages) == []
     assert {len(message.calls) for message in found.messages} <= {0, 10}
+
+
+def test_turns_that_are_over_are_looked_at_once() -> None:
+    """However many calls a session has had: of its turns only the last one, and those that may change, are looked at
+    again."""
+    turns = history(Told(reply=30), times=40).turns()
+    measured = Folded(note=True)
+    for n in range(1, len(turns) + 1):
+        assert measured.continues(turns[:n])
+        measured.extend(turns[:n])
+    assert len(measured._open) == 1
+    assert not measured.continues(turns[:-1])
 
 
 def test_the_running_turn_stays_whole() -> None:
@@ -232,6 +246,7 @@ FAILING: dict[str, Any] = {
     "blank": " \n",
     "nothing": None,
     "far too long": "word " * 20_000,
+    "canceled by itself": asyncio.CancelledError(),
 }
 
 
@@ -257,6 +272,31 @@ async def test_a_failed_summary_is_tried_again_later() -> None:
         await session.ask(f"question {n}. {FILLER}")
     assert [summary.text for summary in await session.summaries()]
     assert session.traces()[-1].layers[0].status != "failed"
+
+
+class Nothing:
+    """Keeps nothing beside the journal, and counts how often it was asked."""
+
+    asked = 0
+
+    async def get(self, key: str) -> bytes | None:
+        """Give nothing."""
+        self.asked += 1
+        return None
+
+    async def put(self, key: str, content: bytes) -> None:
+        """Keep nothing."""
+
+
+async def test_what_was_never_summarised_is_not_looked_for_in_every_call() -> None:
+    """Where the boundary has moved often and no summary is kept, only the last one is looked for again."""
+    kept, cache = Nothing(), dict[Any, Any]()
+    view = Room(window=2_000).view(history(Told(reply=3_000), times=60), cache=cache, derived=kept)
+    await LayeredContext().build(view)
+    assert kept.asked > 10
+    before = kept.asked
+    await LayeredContext().build(view)
+    assert kept.asked == before + 1
 
 
 async def test_reasoning_alone_is_no_summary() -> None:

@@ -212,3 +212,30 @@ def test_turns_are_equal_by_content() -> None:
     assert (first, hash(first)) == (second, hash(second))
     assert first != turn_of()
     assert repr(first) == "Turn('t1', completed, 'hi')"
+
+
+def test_a_turn_that_goes_on_keeps_its_results() -> None:
+    """Read again after an entry more, a turn gives the same messages of results: what was counted stays counted."""
+    transcript = Transcript(SESSION)
+    limited = made(ToolReturned, call_id="c1", name="weather", output_json=freeze("x" * 900, "output"), limit=90)
+    for entry in (made(SessionCreated), made(TurnAccepted, input="hi"), ASKED, limited):
+        transcript.apply(entry)
+    [before] = transcript.turns()
+    transcript.apply(made(ModelReplied, call=2, message=Message.of("assistant", "and"), steered=0))
+    [after] = transcript.turns()
+    assert after is not before
+    assert after.messages[2] is before.messages[2]
+    assert after.shown_messages[2] is before.shown_messages[2] is not after.messages[2]
+
+
+def test_results_of_one_round_come_one_after_another() -> None:
+    """What a round has given by then is read each time: a message of one result does not stand for two."""
+    other = ToolCall.of("c2", "weather", arguments={"city": "Bonn"})
+    asked = made(ModelReplied, call=1, message=Message.of("assistant", [CALL, other]), steered=0)
+    second = made(ToolReturned, call_id="c2", name="weather", output_json=freeze("fog", "output"))
+    transcript = Transcript(SESSION)
+    for entry in (made(SessionCreated), made(TurnAccepted, input="hi"), asked, RETURNED):
+        transcript.apply(entry)
+    assert [result.output for result in transcript.turns()[0].messages[-1].results] == [{"celsius": 12}]
+    transcript.apply(second)
+    assert [result.output for result in transcript.turns()[0].messages[-1].results] == [{"celsius": 12}, "fog"]

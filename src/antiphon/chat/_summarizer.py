@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -74,6 +75,11 @@ async def _written(name: str, asked: Awaitable[Any]) -> str:
         raise
     except Exception as error:  # isolates: summarizer
         raise SummaryFailed(name, f"it raised {type(error).__name__}: {error}") from error
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        raise SummaryFailed(name, "it was canceled by something of its own") from error
     if not isinstance(text, str) or not text.strip():
         raise SummaryFailed(name, "it gave no text")
     return text

@@ -16,7 +16,7 @@ from ..context._budget import budget_for
 from ..context._prefix import shared_tokens
 from ..context._showing import TurnShowing
 from ..errors import Misuse, WindowTooSmall
-from ..journal import StateChanged, TurnAccepted, TurnShown
+from ..journal import ModelReplied, StateChanged, TurnAccepted, TurnCompleted, TurnShown, TurnSteered
 from ..models import ModelEvent, ModelRequest
 from ..transcript import Transcript, Turn
 from ..transcript._replay import Compaction
@@ -72,7 +72,17 @@ def calls_of(turn: Turn) -> list[Sequence[Message]]:
     asked = {entry.call for entry in turn.entries if isinstance(entry, TurnShown)}
     if not ends or (ends[-1] < len(said) - 1 and len(asked) > len(ends)):
         ends.append(len(said))
+    if len(ends) > sum(isinstance(entry, ModelReplied | TurnCompleted) for entry in turn.entries):
+        ends[-1] -= _said_after_the_last_call(turn)
     return [said[:end] for end in ends]
+
+
+def _said_after_the_last_call(turn: Turn) -> int:
+    """How often a person steered a turn after its last call was put together."""
+    asked = max(
+        (at for at, entry in enumerate(turn.entries) if isinstance(entry, TurnShown)), default=len(turn.entries)
+    )
+    return sum(isinstance(entry, TurnSteered) for entry in turn.entries[asked:])
 
 
 # --- what is on record --------------------------------------------------------------------------------------------

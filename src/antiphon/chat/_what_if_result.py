@@ -148,7 +148,8 @@ def placed(place: str, numbers: Mapping[str, int]) -> str:
     turn_id, mark, reply = place.rpartition("#")
     if place in numbers or not mark:
         return f"turn {numbers.get(place, place)}"
-    return f"turn {numbers.get(turn_id, turn_id)}, reply {reply}"
+    turn = f"turn {numbers.get(turn_id, turn_id)}"
+    return f"the end of {turn}" if reply == "end" else f"{turn}, reply {reply}"
 
 
 @dataclass(frozen=True, slots=True)

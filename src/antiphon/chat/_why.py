@@ -8,12 +8,16 @@ from typing import Literal, NamedTuple
 from .._jsonable import encode
 from .._messages import Message
 from .._trace import Layer, Trace
-from ..context._assembly import digest
+from ..context._account import LAST_SHORTENED
+from ..context._assembly import CHOSEN, digest
 from ..context._stubs import stubs_of
-from ..journal import ModelReplied, TurnCompleted, TurnShown
+from ..journal import ModelReplied, TurnCompleted, TurnShown, TurnSteered
 from ..transcript import Turn
 
 Status = Literal["included", "truncated", "dropped", "compacted", "failed", "absent"]
+
+
+_BEYOND = "in the middle of a long result, which no model is shown"
 
 
 class Fate(NamedTuple):
@@ -69,12 +73,16 @@ class _Said(NamedTuple):
     Attributes:
         place: where it stands.
         at: its position in its turn.
+        shown: whether they are in what models are shown of it, and not in the middle of a result beyond its limit.
         lasting: whether a stub of it still holds them.
+        steering: whether a person said them while the turn ran; such words stay as long as it does.
     """
 
     place: _Place
     at: int
+    shown: bool
     lasting: bool
+    steering: bool
 
 
 class _Call(NamedTuple):
@@ -113,12 +121,17 @@ def fates(words: str, turns: Sequence[Turn], *, kept: Kept) -> list[Fate]:
 def _calls(turn: Turn) -> Iterator[tuple[Trace, int, int]]:
     """Each call of a turn: its trace, how many messages had been said in the turn by then, and how many replies."""
     ends = [at for at, message in enumerate(turn.messages) if message.role == "assistant"] + [len(turn.messages)]
-    traces, replies = iter(turn.traces), 0
+    answered = sum(isinstance(entry, ModelReplied | TurnCompleted) for entry in turn.entries)
+    traces, replies, steered = iter(turn.traces), 0, 0
     for entry in turn.entries:
         if isinstance(entry, TurnShown):
-            yield next(traces), ends[min(replies, len(ends) - 1)], replies
+            # Behind the last reply stands all that no reply has seen, what was said after this call, too.
+            later = len(turn.steering) - steered if replies == answered else 0
+            yield next(traces), ends[min(replies, len(ends) - 1)] - later, replies
         elif isinstance(entry, ModelReplied | TurnCompleted):
             replies += 1
+        elif isinstance(entry, TurnSteered):
+            steered += 1
 
 
 def _text(message: Message) -> str:
@@ -149,10 +162,11 @@ class _Search:
             replies += message.role == "assistant"
             if not self._in(_text(message)):
                 continue
-            stubs = stubs or stubs_of(turn.id, turn.messages)
-            # Steering belongs to the reply that has seen it.
-            reply = replies + 1 if message.role == "user" and at else replies
-            found.append(_Said(_Place(number, reply), at, self._in(_text(stubs[at]))))
+            stubs = stubs or stubs_of(turn.id, turn.shown_messages)
+            steering = message.role == "user" and at > 0
+            reply = replies + steering  # Steering belongs to the reply that has seen it.
+            shown, lasting = (self._in(_text(form[at])) for form in (turn.shown_messages, stubs))
+            found.append(_Said(_Place(number, reply), at, shown, lasting, steering))
         return found
 
     def fate(self, call: _Call) -> Fate:
@@ -218,15 +232,18 @@ class _Search:
 
     def _of_own(self, call: _Call, said: _Said, *, line: Layer | None) -> Fate:
         where = "said in this turn"
+        if not said.shown:
+            return _made(call, line, status="dropped", reason=f"{where}, {_BEYOND}")
         if line is None or line.status == "included":
             return _made(call, line, status="included", reason=where)
         since, stubbed = self._place(line.since), self._place(line.stubbed)
-        if said.place < since:
+        if said.place < since and not said.steering:
             return _made(call, line, status="dropped", reason=f"{where}, in a round that was left out")
         if said.place < stubbed and not said.lasting:
             return _made(call, line, status="compacted", reason=f"{where}, in what is only shown as a stub")
-        # The last round is never left out, though its results may be shortened.
-        if said.place.reply >= call.reply or line.since or line.stubbed:
+        # The last round is never left out. Which one is shortened is not told: it was the last one at that time.
+        known = LAST_SHORTENED not in (line.reason or "")
+        if said.steering or (known and (said.place.reply >= call.reply or line.since or line.stubbed)):
             return _made(call, line, status="included", reason=where)
         return _made(call, line, status="truncated", reason=f"{where}, of which a part is not shown: {line.reason}")
 
@@ -237,13 +254,18 @@ class _Search:
         since = self._place(None if line is None else line.since)
         stubbed = self._place(None if line is None else line.stubbed)
         there = line is not None and line.tokens > 0
+        if line is not None and there and line.reason == CHOSEN and self.before[-1].place.turn > call.cleared:
+            where = f"said in turn {self.before[-1].place.turn}"
+            return _made(call, line, status="truncated", reason=f"{where}, of which the context shows what it chooses")
         stub: _Said | None = None
         for said in reversed(self.before):
             if said.place.turn <= call.cleared or said.place < since or not there:
                 break
-            if said.lasting or said.place >= stubbed:
+            if said.shown and (said.lasting or said.place >= stubbed):
                 return _made(call, line, status="included", reason=f"said in turn {said.place.turn}, shown in full")
             stub = stub or said
+        if stub is not None and not stub.shown:
+            return _made(call, line, status="dropped", reason=f"said in turn {stub.place.turn}, {_BEYOND}")
         if stub is not None:
             where = f"said in turn {stub.place.turn}, in a long result or argument that is only shown as a stub"
             return _made(call, line, status="compacted", reason=where)
@@ -262,10 +284,13 @@ class _Search:
         return _made(call, summary, status="compacted", reason=f"{where}; the words are not in the summary")
 
     def _place(self, place: str | None) -> _Place:
-        """A boundary as a trace names it; nothing stands before one that cannot be read."""
+        """A boundary as a trace names it; nothing stands before one that cannot be read, and a whole turn before its
+        end."""
         turn_id, mark, reply = (place or "").rpartition("#")
         if place in self._numbers or not mark:
             return _Place(self._numbers.get(place or "", 0), 0)
+        if reply == "end":
+            return _Place(self._numbers.get(turn_id, -1) + 1, 0)
         return _Place(self._numbers.get(turn_id, 0), int(reply) if reply.isdecimal() else 0)
 
 

@@ -19,6 +19,9 @@ from ._source import Contribution
 from ._summarizing import marked
 from ._tokens import TokenCounter
 
+LAST_SHORTENED = "the last round is shortened"
+"""What the running turn's line says where its last round's results, or arguments, had to give way."""
+
 
 class Telling(NamedTuple):
     """The messages that stand for what is before the boundary: a summary, and a line on what none covers."""
@@ -134,7 +137,7 @@ def turn_line(run: Running, turn_id: str, *, original: int, counter: TokenCounte
     if run.stubbed > run.left_out:
         said.append("long results of earlier rounds are stubs")
     if run.shortened:
-        said.append("the last round is shortened")
+        said.append(LAST_SHORTENED)
     if not said:
         return []
     line = Layer("turn", "", kind="history").kept(count_messages(run.messages, counter))

@@ -27,6 +27,9 @@ SYSTEM_SEAM = "\n\n"
 CARD_NOTE = "card-note"
 """The layer that tells a model where its tools' cards are shown."""
 
+CHOSEN = "chosen by the context"
+"""What the line of history says whose context does not tell itself what it shows of earlier turns."""
+
 
 @dataclass(frozen=True, slots=True)
 class Shown:
@@ -199,7 +202,7 @@ def _lines(assembled: Assembled, sent: _Sent, *, own: Message, budget: Budget) -
         lines.append(line.remarked(reason=f"{len(sent.tools)} schema{'s' if len(sent.tools) > 1 else ''}"))
     lines += [line for line in claimed if line.where == "history" and line.id != "turn"]
     before = Layer("history", "", kind="history").kept(count_messages(sent.before, count))
-    lines += _unclaimed(assembled.layers, before)
+    lines += [line.remarked(reason=CHOSEN) for line in _unclaimed(assembled.layers, before)]
     if not any(line.where == "history" for line in lines):
         lines.append(before)
     lines += [line for line in claimed if line.where not in ("system", "history")]

@@ -24,6 +24,7 @@ PATIENCE = 30.0
 """Seconds that a summarizer has."""
 
 _TRIED = "summaries tried"
+_MISSED = "summaries missed"
 
 
 class Told(NamedTuple):
@@ -107,10 +108,17 @@ class Teller:
 
     async def _before(self, view: View, history: History) -> tuple[Summary | None, int]:
         """The newest summary of an earlier boundary that is still kept, and how many units it covers."""
+        # A long session has moved often: where none was kept, it is not looked for again in each of its calls.
+        missed: set[object] = view.cache.setdefault(_MISSED, set())
+        first = history.turns[0].entries[0].id
         for move in reversed(history.moves[:-1]):
+            place = (first, move, self._name, self._room)
+            if place in missed:
+                continue
             kept = await self._kept(view, self._key(history, move))
             if kept is not None:
                 return kept, move.boundary
+            missed.add(place)
         return None, 0
 
     async def _ask(self, view: View, history: History, *, before: tuple[Summary | None, int]) -> Summary:

@@ -67,6 +67,11 @@ class Fitted:
         rounds = () if self.run is None else self.run.messages
         return reads_back(self.beside.tools, [*self.earlier.messages, *rounds])
 
+    def _asked_for(self) -> bool:
+        """Whether history begins where a person had it begin: that few turns are shown is no lack of room then."""
+        boundary = self.earlier.position.boundary
+        return any(self.measured.start_of(asked.covers) == boundary for asked in self.view.compactions)
+
     def _lines(self, told: Telling) -> list[Layer]:
         count, turns = self.view.budget.counter, self.view.turns
         lines = source_lines(self.parts.contributions, self.beside.layers)
@@ -79,7 +84,7 @@ class Fitted:
                 measured=self.measured,
                 covers=self.told.covers,
                 tokens=tokens,
-                keep_recent=self.keep_recent,
+                keep_recent=0 if self._asked_for() else self.keep_recent,
             )
         )
         if self.run is not None:

@@ -35,8 +35,9 @@ class Folded:
         """Measure the turns that have come since."""
         before = len(self.measured.starts)
         self.measured.extend(turns)
-        if turns:
+        if before < len(turns):
             self._first = turns[0].entries[0].id
+            self._open = {at: was for at, was in self._open.items() if _may_change(turns[at])}
         for at in range(before, len(turns)):
             # The last one is looked at again, too: it tells these turns from others that begin alike.
             if at == len(turns) - 1 or _may_change(turns[at]):

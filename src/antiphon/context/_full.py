@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from .._trace import Layer
 from ..transcript._dialogue import dialogue, turns_with_steps
+from ._counting import count_messages
 from ._view import Assembled, View
 
 
@@ -23,4 +25,8 @@ class FullContext:
 
     def build(self, view: View) -> Assembled:
         """Give the dialogue so far."""
-        return Assembled(dialogue(view.turns, self.steps))
+        said = dialogue(view.turns, self.steps)
+        if self.steps != "all":
+            return Assembled(said)
+        line = Layer("history", "", kind="history").kept(count_messages(said, view.budget.counter))
+        return Assembled(said, layers=[line])

@@ -39,7 +39,7 @@ def shown_history(
 
 def _of_turn(turn: Turn, units: int, *, shown: range, stubs: int) -> Sequence[Message]:
     if turn.status != "completed":
-        return [unfinished_note(turn)] if tools_run(turn) else []
+        return [unfinished_note(turn)] if any(tools_run(turn)) else []
     if len(shown) == units and not stubs:
         return turn.shown_messages
     whole = units_of(turn.shown_messages)

@@ -11,6 +11,7 @@ from ..transcript._replay import Compaction
 from ._account import cost_of, telling
 from ._boundary import SUMMARY, Fold, marks_for
 from ._budget import Budget
+from ._checked import check_numbers, checked_counter, checked_shares
 from ._compaction import NOTHING_TOLD, History, Teller, Told
 from ._fitted import Fitted
 from ._folded import Folded, folded, unfolded
@@ -71,17 +72,14 @@ class LayeredContext:
         check_when_full(when_full)
         if unfinished not in ("note", "omit"):
             raise Misuse(f"unfinished={unfinished!r} is not known", "use 'note' or 'omit'")
-        numbers = {"window": window, "max_output_tokens": max_output_tokens, "keep_recent": keep_recent}
-        for name, value in numbers.items():
-            if value is not None and value < 0:
-                raise Misuse(f"{name}={value} is less than 0", "give more, or leave it out")
+        check_numbers({"window": window, "max_output_tokens": max_output_tokens, "keep_recent": keep_recent})
         self._window, self._max_output_tokens = window, max_output_tokens
         self._keep_recent = keep_recent
         self._sources = check_sources(sources)
         self._summarizer = summarizer
         self._when_full = when_full
-        self._counter = counter
-        self._shares = dict(shares or {})
+        self._counter = checked_counter(counter)
+        self._shares = checked_shares(shares)
         self._note = unfinished == "note"
         self._summaries = Summaries()
 

@@ -69,7 +69,8 @@ class SummaryContext:
         answered = completed(view.turns)
         split = self._split(len(answered))
         if split == 0:
-            return Assembled(dialogue(answered))
+            shown = dialogue(answered)
+            return Assembled(shown, layers=[_history(view, shown, since=None)])
         recent = answered[split:]
         try:
             summary = await self._summary(view, answered[:split])

@@ -2,7 +2,7 @@
 
 A unit is an input with the first model reply to it and the results of that reply's calls, or one later reply with
 its results. A turn that completed has one unit or more; of one that did not, nothing is shown but a line that says
-which tools had run.
+which tools had run, and which may have.
 """
 
 from __future__ import annotations
@@ -37,6 +37,11 @@ def _taken_from(unit: list[Message]) -> list[Message]:
 
 def unfinished_note(turn: Turn) -> Message:
     """The line that stands for a turn that did not complete."""
-    ran = ", ".join(tools_run(turn))
+    ran = tools_run(turn)
     how = {"failed": "failed", "canceled": "was canceled"}.get(turn.status, "was broken off")
-    return Message.of("user", f"[Note: an earlier turn {how} and is left out. These tools had run in it: {ran}.]")
+    said = [f"an earlier turn {how} and is left out."]
+    if ran.gave:
+        said.append(f"These tools had run in it: {', '.join(ran.gave)}.")
+    if ran.in_doubt:
+        said.append(f"These were started, gave no result, and may have taken effect: {', '.join(ran.in_doubt)}.")
+    return Message.of("user", f"[Note: {' '.join(said)}]")

@@ -40,7 +40,7 @@ def answer_of(when_full: WhenFull, *, size: Callable[[], int], limit: int) -> Fu
     wanted = size()
     if wanted <= limit:
         return "compact"
-    given = when_full(wanted, limit)
-    if given not in _ANSWERS:
+    given: object = when_full(wanted, limit)
+    if not isinstance(given, str) or given not in _ANSWERS:
         raise Misuse(f"when_full gave {given!r}", "give 'compact', 'trim' or 'error'")
     return _ANSWERS[given]

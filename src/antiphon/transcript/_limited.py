@@ -21,7 +21,18 @@ def within_limits(turn_id: str, messages: Sequence[Message]) -> list[Message]:
     found = []
     number = 0
     for message in messages:
+        results = len(message.results)
+        found.append(_within_limits(turn_id, message, after=number) if results else message)
+        number += results
+    return found
+
+
+def _within_limits(turn_id: str, message: Message, *, after: int) -> Message:
+    """A message of results within their limits. It keeps this: a running turn is read anew after each entry."""
+    place, known = message.__dict__.get("_limited", (None, None))
+    if place != (turn_id, after):
         parts: list[Part] = []
+        number = after
         for part in message.parts:
             number += isinstance(part, ToolResult)
             if isinstance(part, ToolResult) and part.limit is not None:
@@ -29,8 +40,9 @@ def within_limits(turn_id: str, messages: Sequence[Message]) -> list[Message]:
             else:
                 parts.append(part)
         changed = any(new is not old for new, old in zip(parts, message.parts, strict=True))
-        found.append(Message(message.role, tuple(parts)) if changed else message)
-    return found
+        known = Message(message.role, tuple(parts)) if changed else None
+        message.__dict__["_limited"] = ((turn_id, after), known)
+    return known or message
 
 
 def _shorter(result: ToolResult, limit: int, *, ref: str) -> ToolResult:

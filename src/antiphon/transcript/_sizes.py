@@ -11,7 +11,15 @@ from typing import NamedTuple
 import msgspec
 
 from .._messages import Image, Message, Part, Reasoning, StoredInput, Text, ToolCall, ToolResult
-from ..journal._entries import ModelReplied, ToolReturned, TurnAccepted, TurnCompleted, TurnShown, TurnSteered
+from ..journal._entries import (
+    ModelReplied,
+    ToolReturned,
+    ToolStarted,
+    TurnAccepted,
+    TurnCompleted,
+    TurnShown,
+    TurnSteered,
+)
 from ._turn import Turn
 
 LONG = 400
@@ -31,18 +39,43 @@ class Size(NamedTuple):
     stubbed: int
 
 
-def tools_run(turn: Turn) -> tuple[str, ...]:
-    """Names of the tools that gave a result in a turn, each once, in order."""
-    if len(turn.entries) < 4:  # accepted, replied, started and returned come first
-        return ()
-    found = (entry.name for entry in turn.entries if type(entry) is ToolReturned and not entry.is_error)
-    return tuple(dict.fromkeys(found))
+class ToolsRun(NamedTuple):
+    """Names of the tools that ran in a turn, each once, in the order of their calls.
+
+    Attributes:
+        gave: those that gave a result.
+        in_doubt: those that were started and gave none, or an error: they may have taken effect.
+    """
+
+    gave: tuple[str, ...] = ()
+    in_doubt: tuple[str, ...] = ()
+
+
+def tools_run(turn: Turn) -> ToolsRun:
+    """The tools that were started in a turn, and what became of them."""
+    if len(turn.entries) < 3:  # accepted, replied and started come first
+        return ToolsRun()
+    gave: list[str] = []
+    in_doubt: list[str] = []
+    called: dict[str, str] = {}
+    for entry in turn.entries:
+        if isinstance(entry, ModelReplied):
+            in_doubt += called.values()
+            called = {}
+            names = {call.id: call.name for call in entry.message.calls}
+        elif isinstance(entry, ToolStarted):
+            called |= {id: names[id] for id in entry.call_ids}
+        elif isinstance(entry, ToolReturned) and not entry.is_error:
+            gave.append(entry.name)
+            called.pop(entry.call_id, None)
+    in_doubt += called.values()
+    return ToolsRun(tuple(dict.fromkeys(gave)), tuple(dict.fromkeys(in_doubt)))
 
 
 def sizes_of(turn: Turn, *, note: bool) -> list[Size]:
     """Sizes of a turn's units, read from its entries, so that no message has to be made."""
     if turn.status != "completed":
-        return [Size(_STUB, _STUB)] if note and tools_run(turn) else []
+        return [Size(_STUB, _STUB)] if note and any(tools_run(turn)) else []
     if (plain := _plain_size(turn)) is not None:
         return [Size(plain, plain)]
     found: list[Size] = []

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from .._jsonable import Jsonable
-from .._messages import Message, StoredInput, ToolCall, ToolResult, input_text
+from .._messages import Message, StoredInput, ToolResult, input_text
 from .._trace import Trace
 from .._usage import Usage
 from ..journal._entries import (
@@ -207,7 +207,7 @@ def _in_order(turn: Turn) -> list[Message]:
     said = [Message.of("user", turn.input)]
     steering: list[Message] = []
     placed = 0
-    calls: tuple[ToolCall, ...] = ()
+    asked: Message | None = None
     returned: dict[str, ToolReturned] = {}
     for entry in turn.entries:
         if isinstance(entry, TurnSteered):
@@ -215,22 +215,31 @@ def _in_order(turn: Turn) -> list[Message]:
         elif isinstance(entry, ToolReturned):
             returned[entry.call_id] = entry
         elif isinstance(entry, ModelReplied | TurnCompleted):
-            said += _results(calls, returned)
+            said += _results(asked, returned)
             # Journals of other writers do not say what a reply had seen; there all steering before it counts as seen.
             seen = len(steering) if entry.steered is None else entry.steered
             said += steering[placed:seen]
             placed = max(placed, seen)
             reply = entry.reply if isinstance(entry, TurnCompleted) else entry.message
             said.append(reply)
-            calls, returned = reply.calls, {}
-    said += [*_results(calls, returned), *steering[placed:]]
+            asked, returned = reply, {}
+    said += [*_results(asked, returned), *steering[placed:]]
     return said if not turn.partial else [*said, Message.of("assistant", turn.partial)]
 
 
-def _results(calls: Sequence[ToolCall], returned: Mapping[str, ToolReturned]) -> list[Message]:
-    """The message behind a round's reply. Ids tell the calls of one reply apart, and may come again in the next."""
-    results = tuple(_result(returned[call.id]) for call in calls if call.id in returned)
-    return [Message("tool", results)] if results else []
+def _results(reply: Message | None, returned: Mapping[str, ToolReturned]) -> list[Message]:
+    """The message behind a round's reply. Ids tell the calls of one reply apart, and may come again in the next.
+
+    The reply keeps it: a running turn is read anew after each entry, and what was counted of it stays counted.
+    """
+    if reply is None or not returned:
+        return []
+    found = tuple(returned[call.id] for call in reply.calls if call.id in returned)
+    entries, message = reply.__dict__.get("_answered", ((), None))
+    if len(entries) != len(found) or any(kept is not entry for kept, entry in zip(entries, found, strict=True)):
+        message = Message("tool", tuple(map(_result, found)))
+        reply.__dict__["_answered"] = (found, message)
+    return [message] if message is not None else []
 
 
 def _result(entry: ToolReturned) -> ToolResult:
