@@ -431,11 +431,11 @@ class Session:
         """The calls of the last turn that wait for a person, each with the reason why."""
         return self._loop.call(lambda: self._async.pending())
 
-    def approve(self, call_id: str, *, by: str, arguments: Mapping[str, Jsonable] | None = None) -> None:
+    def approve(self, call_id: str | PendingCall, *, by: str, arguments: Mapping[str, Jsonable] | None = None) -> None:
         """Let a waiting call run when its turn is resumed: this call, once. A policy that denies it still does.
 
         Args:
-            call_id: the call.
+            call_id: the call; or what `pending` gave of it, which then must still be what waits: ids come again.
             by: who decides.
             arguments: in place of the model's.
 
@@ -446,7 +446,7 @@ class Session:
         """
         self._loop.run(lambda: self._async.approve(call_id, by=by, arguments=arguments))
 
-    def deny(self, call_id: str, *, by: str, reason: str | None = None) -> None:
+    def deny(self, call_id: str | PendingCall, *, by: str, reason: str | None = None) -> None:
         """Refuse a waiting call; the model is told so, with the reason.
 
         Raises:
@@ -454,7 +454,7 @@ class Session:
         """
         self._loop.run(lambda: self._async.deny(call_id, by=by, reason=reason))
 
-    def answer(self, call_id: str, output: Jsonable, *, by: str) -> None:
+    def answer(self, call_id: str | PendingCall, output: Jsonable, *, by: str) -> None:
         """Say what a waiting call gave, without running it: it was done by hand, or had taken effect before.
 
         Raises:

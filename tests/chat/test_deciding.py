@@ -473,3 +473,16 @@ async def test_a_session_that_waits_is_listed_so(tmp_path: Path, before: int) ->
     assert [(each.status, each.turns) async for each in chat.sessions()] == [("waiting", None if before else 1)]
     await session.approve("a", by="ana")
     assert [each.status async for each in chat.sessions()] == ["interrupted"]
+
+
+async def test_a_decision_on_what_was_seen_meets_nothing_else() -> None:
+    """Given what waited then, a decision is refused once another call waits under the same id."""
+    ran = Ran()
+    again = calls(("a", "act", {"text": "everything"}))
+    _, _, session = await waiting(ran, again, "so", asked=calls(("a", "act", {"text": "little"})))
+    seen = session.pending()[0]
+    await session.approve(seen, by="ana")
+    await session.resume().result()
+    error = await failure(session.approve(seen, by="ben"))
+    assert isinstance(error, Misuse) and "another call waits under 'a' by now" in str(error)
+    assert ran.effects == ["little"]

@@ -230,3 +230,18 @@ async def test_results_stand_in_call_order() -> None:
     assert [result.call_id for result in found] == ["c0", "c1", "c2"]
     assert [result.output for result in found if not result.is_error] == [1, -1]
     assert found[1].text.startswith("ZeroDivisionError")
+
+
+@pytest.mark.parametrize("wait", [False, True], ids=["sync", "async"])
+async def test_a_tool_that_exits_has_given_an_error(wait: bool) -> None:
+    """A command line inside a tool that exits ends its call, and not the process."""
+
+    def leaves() -> None:
+        raise SystemExit(2)
+
+    async def leaves_later() -> None:
+        raise SystemExit(2)
+
+    result = await ran(Tool(leaves_later if wait else leaves, name="leave"))
+    assert result.is_error
+    assert "SystemExit: 2" in result.text

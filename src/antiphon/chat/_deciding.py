@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from .._jsonable import NULL, Jsonable, freeze
@@ -26,11 +27,13 @@ class Decides:
         """The calls of the last turn that wait for a person, each with the reason why."""
         return pending_of(self._recorder)
 
-    async def approve(self, call_id: str, *, by: str, arguments: Mapping[str, Jsonable] | None = None) -> None:
+    async def approve(
+        self, call_id: str | PendingCall, *, by: str, arguments: Mapping[str, Jsonable] | None = None
+    ) -> None:
         """Let a waiting call run when its turn is resumed: this call, once. A policy that denies it still does.
 
         Args:
-            call_id: the call.
+            call_id: the call; or what `pending` gave of it, which then must still be what waits: ids come again.
             by: who decides.
             arguments: in place of the model's.
 
@@ -41,7 +44,7 @@ class Decides:
         """
         await decided(self._recorder, call_id, decision="allow", by=by, arguments=arguments)
 
-    async def deny(self, call_id: str, *, by: str, reason: str | None = None) -> None:
+    async def deny(self, call_id: str | PendingCall, *, by: str, reason: str | None = None) -> None:
         """Refuse a waiting call; the model is told so, with the reason.
 
         Raises:
@@ -49,7 +52,7 @@ class Decides:
         """
         await decided(self._recorder, call_id, decision="deny", by=by, reason=reason)
 
-    async def answer(self, call_id: str, output: Jsonable, *, by: str) -> None:
+    async def answer(self, call_id: str | PendingCall, output: Jsonable, *, by: str) -> None:
         """Say what a waiting call gave, without running it: it was done by hand, or had taken effect before.
 
         Raises:
@@ -66,7 +69,7 @@ def pending_of(recorder: Recorder) -> Sequence[PendingCall]:
 
 async def decided(
     recorder: Recorder,
-    call_id: str,
+    call_id: str | PendingCall,
     *,
     decision: str,
     by: str,
@@ -85,7 +88,7 @@ async def decided(
     await _written(recorder, call_id, fields=fields)
 
 
-async def answered(recorder: Recorder, call_id: str, *, output: Jsonable, by: str) -> None:
+async def answered(recorder: Recorder, call_id: str | PendingCall, *, output: Jsonable, by: str) -> None:
     """Commit what a call gave, as a person says; it is not run.
 
     Raises:
@@ -97,28 +100,32 @@ async def answered(recorder: Recorder, call_id: str, *, output: Jsonable, by: st
     await _written(recorder, call_id, fields=fields, output=freeze(output, "output"))
 
 
-async def _written(recorder: Recorder, call_id: str, *, fields: Mapping[str, Any], output: Any = None) -> None:
+async def _written(
+    recorder: Recorder, call_id: str | PendingCall, *, fields: Mapping[str, Any], output: Any = None
+) -> None:
     while True:
         # What others of this process have decided and is on its way counts; from here to the put nothing awaits.
         await recorder.drain()
         turn, call = _waiting(recorder, call_id)
-        entries: list[KnownEntry] = [recorder.entry(ToolDecided, turn_id=turn.id, call_id=call_id, **fields)]
+        entries: list[KnownEntry] = [recorder.entry(ToolDecided, turn_id=turn.id, call_id=call.id, **fields)]
         if output is not None:
-            result = ToolResult(call_id, call.name, output)
-            entries.append(returned_entry(recorder.entry, turn.id, result=result))
+            entries.append(returned_entry(recorder.entry, turn.id, result=ToolResult(call.id, call.name, output)))
         try:
             return await recorder.write(*entries)
         except JournalMoved:
             continue  # the recorder has read what came: the call may be decided, or its turn put aside
 
 
-def _waiting(recorder: Recorder, call_id: str) -> tuple[Turn, PendingCall]:
+def _waiting(recorder: Recorder, call_id: str | PendingCall) -> tuple[Turn, PendingCall]:
     turn = last_turn(recorder.transcript)
     waiting = () if turn is None else pending_calls(turn)
-    found = next((each for each in waiting if each.id == call_id), None)
+    id = call_id if isinstance(call_id, str) else call_id.id
+    found = next((each for each in waiting if each.id == id), None)
     if turn is None or found is None:
         listed = ", ".join(repr(each.id) for each in waiting) or "none"
-        raise Misuse(f"no call {call_id!r} waits for a decision", f"those that wait: {listed}")
+        raise Misuse(f"no call {id!r} waits for a decision", f"those that wait: {listed}")
+    if isinstance(call_id, PendingCall) and replace(call_id, reason=found.reason) != found:
+        raise Misuse(f"another call waits under {id!r} by now", "look at session.pending() and decide on that")
     return turn, found
 
 

@@ -9,7 +9,7 @@ import msgspec
 from .._jsonable import NULL, Jsonable, thaw_object
 from .._messages import ToolCall
 from ..journal._entries import ModelReplied, ToolAsked, ToolDecided, ToolStarted, TurnEntry
-from ..journal._lifecycle import ABSENT, CallPhase, after
+from ..journal._lifecycle import RUNNING, CallPhase, after
 from ..tools._policy import PendingCall
 from ..transcript._turn import Turn
 from ._effects import OpenCall
@@ -17,12 +17,16 @@ from ._effects import OpenCall
 
 def open_calls(turn: Turn) -> tuple[OpenCall, ...]:
     """The calls of the last reply that have no result, in their order; none of a turn that is over."""
-    state = ABSENT
-    for entry in turn.entries:
+    found = _last_round(turn)
+    if found is None:
+        return ()
+    reply, since = found
+    # From the last reply on, for a long turn has many rounds before it; what stands there was checked when it was read.
+    state = RUNNING
+    for entry in (reply, *since):
         state = after(state, entry)
     if state.over or not state.calls:
         return ()
-    reply, since = _last_round(turn)
     started = Counter(id for entry in since if isinstance(entry, ToolStarted) for id in entry.call_ids)
     asked = {entry.call_id: entry.arguments_json for entry in since if isinstance(entry, ToolAsked)}
     decided = {entry.call_id: entry for entry in since if isinstance(entry, ToolDecided)}
@@ -51,11 +55,12 @@ def _open(
     return OpenCall(call, phase, arguments, attempts, decided.by, decided.reason)
 
 
-def _last_round(turn: Turn) -> tuple[ModelReplied, list[TurnEntry]]:
-    at = max(n for n, entry in enumerate(turn.entries) if isinstance(entry, ModelReplied))
-    reply = turn.entries[at]
-    assert isinstance(reply, ModelReplied)  # calls are open only behind one
-    return reply, list(turn.entries[at + 1 :])
+def _last_round(turn: Turn) -> tuple[ModelReplied, list[TurnEntry]] | None:
+    for at in range(len(turn.entries) - 1, 0, -1):
+        reply = turn.entries[at]
+        if isinstance(reply, ModelReplied):
+            return reply, list(turn.entries[at + 1 :])
+    return None
 
 
 def pending_calls(turn: Turn) -> tuple[PendingCall, ...]:

@@ -107,7 +107,7 @@ class TurnState:
 _PLAIN: dict[Phase, TurnState] = {phase: TurnState(phase) for phase in PHASES if phase != "calling"}
 """The states that hold nothing but their phase: one object each."""
 
-ABSENT, _RUNNING = _PLAIN["absent"], _PLAIN["running"]
+ABSENT, RUNNING = _PLAIN["absent"], _PLAIN["running"]
 
 for _phase, _state in _PLAIN.items():
     for _kind, _following in PHASES[_phase].items():
@@ -142,7 +142,7 @@ def _begun(entry: ModelReplied) -> TurnState:
     calls: dict[str, CallPhase] = {call.id: "called" for call in entry.message.calls}
     if len(calls) < len(entry.message.calls):
         raise NotAllowed("two calls of one reply have the same id")
-    return TurnState("calling", calls) if calls else _RUNNING
+    return TurnState("calling", calls) if calls else RUNNING
 
 
 def _with_calls(state: TurnState, entry: ToolStarted | ToolReturned | ToolAsked | ToolDecided) -> TurnState:
@@ -155,7 +155,7 @@ def _with_calls(state: TurnState, entry: ToolStarted | ToolReturned | ToolAsked 
             raise NotAllowed(f"call {call_id!r} is {calls[call_id]}")
         calls[call_id] = _DECISIONS[entry.decision] if isinstance(entry, ToolDecided) else phase
     returned = all(phase == "returned" for phase in calls.values())
-    return _RUNNING if returned else replace(state, calls=calls)
+    return RUNNING if returned else replace(state, calls=calls)
 
 
 def _why(state: TurnState, entry: TurnEntry) -> str:

@@ -42,7 +42,8 @@ async def run_call(
 
     Raises:
         asyncio.CancelledError: if the caller is canceled, once the tool is.
-        KeyboardInterrupt: and SystemExit, from the tool: they mean the process.
+        KeyboardInterrupt: from the tool: it means the process. A tool that exits, as a command line inside it does,
+            has only given an error.
     """
     limits = [each for each in (tool.timeout, timeout) if each is not None]
     hearing = _Hearing(context.report)
@@ -104,7 +105,7 @@ async def _attempt(tool: Tool, call: Prepared, *, context: ToolContext[Any]) -> 
     try:
         given = run() if _is_async(tool.run) else await _in_thread(lambda: _finished(call, run))
         return _result(call, await given if inspect.isawaitable(given) else given)
-    except (KeyboardInterrupt, SystemExit, asyncio.CancelledError):
+    except (KeyboardInterrupt, asyncio.CancelledError):
         raise
     except BaseException as error:  # isolates: tool
         return error_of(call.call, error)
@@ -115,7 +116,7 @@ def _finished(call: Prepared, run: Callable[[], object]) -> object:
     try:
         given = run()
         return given if inspect.isawaitable(given) else _Made(result_of(call.call, given))
-    except (KeyboardInterrupt, SystemExit):
+    except KeyboardInterrupt:
         raise
     except BaseException as error:  # isolates: tool
         return _Made(error_of(call.call, error))
@@ -153,7 +154,7 @@ async def _in_thread(work: Callable[[], object]) -> object:
         raised: BaseException | None = None
         try:
             given = work()
-        except (KeyboardInterrupt, SystemExit) as error:
+        except KeyboardInterrupt as error:
             raised = error
         with contextlib.suppress(RuntimeError):  # The loop was closed meanwhile: nobody waits any more.
             loop.call_soon_threadsafe(settle, given, raised)
