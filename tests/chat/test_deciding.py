@@ -486,3 +486,15 @@ async def test_a_decision_on_what_was_seen_meets_nothing_else() -> None:
     error = await failure(session.approve(seen, by="ben"))
     assert isinstance(error, Misuse) and "another call waits under 'a' by now" in str(error)
     assert ran.effects == ["little"]
+
+
+async def test_a_model_is_shown_the_arguments_that_ran() -> None:
+    """A call that a person let run with other arguments stands with those before its result; the turn keeps both."""
+    ran = Ran()
+    model, _, session = await waiting(ran, "so")
+    await session.approve("a", by="ana", arguments={"text": "less"})
+    await session.resume().result()
+    assert model.requests[-1].messages[-2].calls[0].arguments == {"text": "less"}
+    turn = session.turns()[0]
+    assert turn.messages[1].calls[0].arguments == {"text": "x"}
+    assert turn.shown_messages[1].calls[0].arguments == {"text": "less"}

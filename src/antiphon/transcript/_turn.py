@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from .._jsonable import Jsonable
-from .._messages import Message, StoredInput, ToolResult, input_text
+import msgspec
+
+from .._jsonable import NULL, Jsonable
+from .._messages import Message, StoredInput, ToolCall, ToolResult, input_text
 from .._trace import Trace
 from .._usage import Usage
 from ..journal._entries import (
     FeedbackRecorded,
     ModelReplied,
+    ToolDecided,
     ToolReturned,
     TurnAccepted,
     TurnCanceled,
@@ -191,10 +194,15 @@ class Turn:
 
     @property
     def shown_messages(self) -> tuple[Message, ...]:
-        """The same as models are shown them: a result that is longer than its tool allows has its middle left out."""
+        """The same as models are shown them.
+
+        A result that is longer than its tool allows has its middle left out, and a call that a person let run with
+        other arguments has those.
+        """
         if self._shown is None:
             limited = any(type(entry) is ToolReturned and entry.limit is not None for entry in self.entries)
             found = within_limits(self.id, self.messages) if limited else self.messages
+            found = _with_decided(self, found) if any(type(each) is ToolDecided for each in self.entries) else found
             object.__setattr__(self, "_shown", tuple(found))
         return self._shown or ()
 
@@ -225,6 +233,27 @@ def _in_order(turn: Turn) -> list[Message]:
             asked, returned = reply, {}
     said += [*_results(asked, returned), *steering[placed:]]
     return said if not turn.partial else [*said, Message.of("assistant", turn.partial)]
+
+
+def _with_decided(turn: Turn, messages: Sequence[Message]) -> list[Message]:
+    """The messages with the arguments that calls were run with, where a person gave others: results answer to those."""
+    rounds: list[dict[str, msgspec.Raw]] = []
+    for entry in turn.entries:
+        if isinstance(entry, ModelReplied):
+            rounds.append({})
+        elif isinstance(entry, ToolDecided) and entry.decision == "allow" and entry.arguments_json != NULL:
+            rounds[-1][entry.call_id] = entry.arguments_json
+    left = iter(rounds)
+    given = [next(left, {}) if message.role == "assistant" else {} for message in messages]
+    return [_called_with(message, own) if own else message for message, own in zip(messages, given, strict=True)]
+
+
+def _called_with(message: Message, given: Mapping[str, msgspec.Raw]) -> Message:
+    parts = (
+        ToolCall(part.id, part.name, given[part.id]) if isinstance(part, ToolCall) and part.id in given else part
+        for part in message.parts
+    )
+    return Message(message.role, tuple(parts))
 
 
 def _results(reply: Message | None, returned: Mapping[str, ToolReturned]) -> list[Message]:
