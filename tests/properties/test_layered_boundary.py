@@ -220,7 +220,9 @@ def test_the_last_turns_are_whole(room: Room, history: list[Told]) -> None:
     there = [message for message in found.messages[:-1] if not message.text.startswith("[Note")]
     if there[len(there) - len(recent) :] == recent:
         return
-    assert sum(cost(message, quarter) for message in recent) > (0.40 - 0.06) * room.budget.packed_limit - 8
+    stretch = view.turns[view.turns.index(answered[-room.keep_recent :][0]) :]
+    notes = 64 * sum(turn.status != "completed" for turn in stretch)  # a line each, of at most so many tokens
+    assert notes + sum(cost(message, quarter) for message in recent) > (0.40 - 0.06) * room.budget.packed_limit - 8
     assert any(line.reason for line in found.trace.layers if line.id == "history")
 
 

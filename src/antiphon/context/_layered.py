@@ -119,6 +119,10 @@ class LayeredContext:
         run: Running | None = None
         if view.rounds:
             run, beside = _with_rounds(view, histories, first=step, parts=parts, beside=beside, limit=limit)
+            if run.shortened and reading:
+                # What the round holds is worth more than the offer to read back what it does not.
+                reading, limit = 0, budget.packed_limit
+                run, beside = _with_rounds(view, histories, first=step, parts=parts, beside=beside, limit=limit)
             if run.over:
                 must_fit(parts, pinned_only(parts), budget=budget, more={"turn": cost_of(run.messages, budget.counter)})
             if run.step != step:
