@@ -10,7 +10,10 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
 
 LATE_IMPORTS: dict[str, str] = {
     "src/antiphon/__init__.py": "the table of public names: `import antiphon` loads nothing",
+    "src/antiphon/chat/_late_calling.py": "what runs tools: a turn without calls loads none of it",
     "src/antiphon/chat/__init__.py": "the table of public names: a turn loads no what-if",
+    "src/antiphon/tools/__init__.py": "the table of public names: a tool loads no MCP",
+    "src/antiphon/tools/_tool.py": "what reads functions: a process without tools loads none of it",
     "src/antiphon/context/__init__.py": "the table of public names: a session of one context loads no other",
     "src/antiphon/_model_names.py": "the table of vendors: a model is imported when it is named",
     "src/antiphon/providers/__init__.py": "the table of public names: no provider loads another's code",

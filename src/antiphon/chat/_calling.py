@@ -24,7 +24,7 @@ from . import _events as events
 from ._effects import Judge, Judged, Open, OpenCall, RunCalls, Verdict
 from ._hooks import filtered, with_arguments
 from ._log import EventLog
-from ._open_calls import open_calls, round_of
+from ._open_calls import as_decided, open_calls, round_of
 from ._plan import TurnPlan
 from ._recorder import Recorder
 from ._returned import returned_entry
@@ -212,11 +212,6 @@ def _prepared(tool: Tool, call: ToolCall, *, truncated: bool) -> Prepared:
         raise
     except Exception as error:  # isolates: a schema that was written by hand, or comes from a server
         raise InvalidArguments(tool.name, [f"its schema cannot be read: {error_text(error)}"]) from error
-
-
-def as_decided(open: OpenCall) -> ToolCall:
-    """A call with the arguments that a person gave, where one did."""
-    return open.call if open.arguments is None else ToolCall(open.call.id, open.call.name, open.arguments)
 
 
 def _as_run(tool: Tool, call: ToolCall) -> dict[str, Jsonable]:

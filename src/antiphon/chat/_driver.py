@@ -26,7 +26,6 @@ from ..journal._entries import (
 from . import _events as events
 from ._accepting import Accepting
 from ._asking import Asking
-from ._calling import Calling, as_decided
 from ._effects import (
     Answered,
     Ask,
@@ -46,8 +45,10 @@ from ._effects import (
     Write,
 )
 from ._ground import Ground
+from ._late_calling import LateCalling
 from ._log import EventLog
 from ._loop import Ended, run_turn
+from ._open_calls import as_decided
 from ._plan import TurnPlan
 from ._showing import Services, Showing
 from ._stopping import Stopping
@@ -74,9 +75,8 @@ class Driver:
         self._recorder = ground.recorder
         services = Services(SummarizerOf(plan, log.emit), ground.derived, ground.cache)
         self._showing = Showing(plan, ground.recorder, scope=ground.scope, services=services)
-        self._calling = Calling(plan, ground.recorder, log=log)
-        calls = self._calling.as_hooked
-        self._asking = Asking(plan, self.log, transcript=ground.recorder.transcript, calls=calls)
+        self._late = LateCalling(plan, ground.recorder, log=log)
+        self._asking = Asking(plan, self.log, transcript=ground.recorder.transcript, calls=self._late.as_hooked)
         self._stopping = Stopping()
         self.accepting = Accepting(plan, ground.recorder, log=log, stopping=self._stopping)
         self._methods: dict[type[Effect[Any]], Callable[[Any], Awaitable[Any]]] = {
@@ -143,7 +143,7 @@ class Driver:
 
     async def judge(self, effect: Judge) -> Judged | Stopped:
         """Decide what becomes of calls; a policy may ask elsewhere, so this takes its time."""
-        return await self._stopping.stoppable(self._calling.judged(effect, offered=self._offered()))
+        return await self._stopping.stoppable(self._late.calling.judged(effect, offered=self._offered()))
 
     def _offered(self) -> Sequence[str]:
         """Names of the tools that the last call was offered, in this process or before it."""
@@ -155,7 +155,7 @@ class Driver:
     async def run_calls(self, effect: RunCalls) -> Done | Stopped | Broken:
         """Run calls; what each gives is committed as it ends."""
         try:
-            stopped = await self._stopping.stoppable(self._calling.run(effect))
+            stopped = await self._stopping.stoppable(self._late.calling.run(effect))
         except StoreError as error:
             return Broken(self._of_this_turn(error))
         return stopped if isinstance(stopped, Stopped) else Done()
@@ -163,7 +163,7 @@ class Driver:
     async def look_up(self, effect: LookUp) -> Open | Stopped:  # noqa: ARG002 - an effect without facts
         """Read which calls have no result; a turn that was stopped meanwhile waits for nobody."""
         await self._stopping.through(self._recorder.drain())
-        return self._stopping.stopped or self._calling.open()
+        return self._stopping.stopped or self._late.calling.open()
 
     async def write(self, effect: Write) -> Done | Broken:
         """Commit entries that do not end the turn."""
@@ -180,12 +180,12 @@ class Driver:
             case ModelReplied(message=message):
                 self.log.emit(events.ModelReplied(message=message))
             case ToolStarted():
-                calls = {each.call.id: as_decided(each) for each in self._calling.open().calls}
+                calls = {each.call.id: as_decided(each) for each in self._late.calling.open().calls}
                 for id in entry.call_ids:
                     call = calls[id]
                     self.log.emit(events.ToolCalled(call_id=id, name=call.name, arguments=call.arguments))
             case ToolReturned():
-                self._calling.tell(entry)
+                self._late.calling.tell(entry)
 
     async def finish(self, effect: Finish) -> Done | MoreSteering | Stopped | Broken:
         """Commit the outcome, if nothing has come in its way."""

@@ -15,7 +15,7 @@ from .._jsonable import Jsonable
 from .._messages import Message, ToolCall, ToolResult, check_part
 from ..errors import Misuse, ToolError
 from ..journal._entries import Failure, TurnFailed
-from ..tools import error_of, result_of
+from ..tools._results import error_of, result_of
 from ._sentences import sentence_of
 
 Phase = Literal["send", "compact", "tool", "source"]

@@ -80,3 +80,8 @@ def _arguments(open: OpenCall) -> dict[str, Jsonable]:
 def round_of(turn: Turn) -> int:
     """The number of the turn's last model call that asked for tools."""
     return sum(isinstance(entry, ModelReplied) for entry in turn.entries)
+
+
+def as_decided(open: OpenCall) -> ToolCall:
+    """A call with the arguments that a person gave, where one did."""
+    return open.call if open.arguments is None else ToolCall(open.call.id, open.call.name, open.arguments)

@@ -39,7 +39,7 @@ _logger = logging.getLogger("antiphon")
 
 E = TypeVar("E", bound=KnownEntry)
 
-_ATTEMPTS = 100
+_ATTEMPTS = 45
 """How often an append goes on behind commuting entries of others before it gives up: they would have to write
 faster than we read, twenty times in a row."""
 

@@ -8,9 +8,8 @@ from typing import Literal, NamedTuple
 from .._jsonable import encode
 from .._messages import Message
 from .._trace import Layer, Trace
-from ..context._account import LAST_SHORTENED
 from ..context._assembly import CHOSEN, digest
-from ..context._stubs import stubs_of
+from ..context._stubs import LAST_SHORTENED, stubs_of
 from ..journal import ModelReplied, TurnCompleted, TurnShown, TurnSteered
 from ..transcript import Turn
 

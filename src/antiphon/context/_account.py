@@ -16,11 +16,9 @@ from ._counting import PER_MESSAGE, count_messages, count_parts
 from ._history import left_out_note, place
 from ._ladder import Running, Shorter
 from ._source import Contribution
+from ._stubs import LAST_SHORTENED
 from ._summarizing import marked
 from ._tokens import TokenCounter
-
-LAST_SHORTENED = "the last round is shortened"
-"""What the running turn's line says where its last round's results, or arguments, had to give way."""
 
 
 class Telling(NamedTuple):

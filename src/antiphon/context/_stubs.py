@@ -37,6 +37,9 @@ READ_RESULT = ToolSpec(
 
 _KEPT = 80
 
+LAST_SHORTENED = "the last round is shortened"
+"""What the running turn's line says where its last round's results, or arguments, had to give way."""
+
 
 def stubs_of(turn_id: str, messages: Sequence[Message]) -> list[Message]:
     """The messages of a turn with stubs in place of what is long. The same message always gives the same object.

@@ -7,11 +7,11 @@ over forty classes of text, where a quarter of the characters is 29 % off.
 
 from __future__ import annotations
 
-import importlib.resources
 import json
 import re
 from collections.abc import Callable
 from functools import lru_cache
+from pathlib import Path
 
 TokenCounter = Callable[[str], int]
 """Counts the tokens of a text, unbiased: caution is the budget's margin."""
@@ -71,7 +71,8 @@ UNKNOWN = ("o200k_base", "gemma3", "claude3")
 @lru_cache(maxsize=1)
 def families() -> dict[str, dict[str, float]]:
     """The fitted numbers, by tokenizer family."""
-    text = importlib.resources.files(__package__).joinpath("token_families.json").read_text("utf-8")
+    # importlib.resources would do, and takes longer to import than all of this package.
+    text = Path(__file__).with_name("token_families.json").read_text("utf-8")
     found: dict[str, dict[str, float]] = json.loads(text)
     return found
 

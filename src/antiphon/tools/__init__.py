@@ -1,16 +1,50 @@
 """Tools: what a model is told of functions, whether a call may run, and running it."""
 
-from .._tool_errors import InvalidArguments, ToolDenied, ToolError, ToolTimeout, UnknownTool
-from ._arguments import Prepared, prepared
-from ._execution import run_call, schedule
-from ._mcp import McpServers
-from ._mcp_config import McpHttpServer, McpServer, McpStdioServer
-from ._mcp_errors import McpServerDown
-from ._policy import Decision, PendingCall, ToolPolicy
-from ._results import error_of, result_of
-from ._tool import Tool, ToolOptions, tool, tools_of
-from ._tool_context import ToolContext
-from ._toolbox import Toolbox
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .._tool_errors import InvalidArguments, ToolDenied, ToolError, ToolTimeout, UnknownTool
+    from ._arguments import Prepared, prepared
+    from ._execution import run_call, schedule
+    from ._mcp import McpServers
+    from ._mcp_config import McpHttpServer, McpServer, McpStdioServer
+    from ._mcp_errors import McpServerDown
+    from ._policy import Decision, PendingCall, ToolPolicy
+    from ._results import error_of, result_of
+    from ._tool import Tool, ToolOptions, tool, tools_of
+    from ._tool_context import ToolContext
+    from ._toolbox import Toolbox
+
+_HOMES = {
+    "Decision": "._policy",
+    "InvalidArguments": ".._tool_errors",
+    "McpHttpServer": "._mcp_config",
+    "McpServer": "._mcp_config",
+    "McpServerDown": "._mcp_errors",
+    "McpServers": "._mcp",
+    "McpStdioServer": "._mcp_config",
+    "PendingCall": "._policy",
+    "Prepared": "._arguments",
+    "Tool": "._tool",
+    "ToolContext": "._tool_context",
+    "ToolDenied": ".._tool_errors",
+    "ToolError": ".._tool_errors",
+    "ToolOptions": "._tool",
+    "ToolPolicy": "._policy",
+    "ToolTimeout": ".._tool_errors",
+    "Toolbox": "._toolbox",
+    "UnknownTool": ".._tool_errors",
+    "error_of": "._results",
+    "prepared": "._arguments",
+    "result_of": "._results",
+    "run_call": "._execution",
+    "schedule": "._execution",
+    "tool": "._tool",
+    "tools_of": "._tool",
+}
 
 __all__ = [
     "Decision",
@@ -39,3 +73,16 @@ __all__ = [
     "tool",
     "tools_of",
 ]
+
+if not TYPE_CHECKING:  # A type checker would take any name for one of ours.
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = getattr(import_module(_HOMES[name], __name__), name)
+        globals()[name] = found
+        return found
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

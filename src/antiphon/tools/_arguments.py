@@ -14,7 +14,7 @@ from .._messages import ToolCall
 from .._tool_errors import InvalidArguments
 from ..errors import CorruptJournal, NotStorable
 from ._json_text import Unreadable, read_json_text
-from ._schema import is_pydantic
+from ._kinds import is_pydantic
 from ._schema_faults import Fitting
 from ._tool import Tool
 

@@ -16,7 +16,7 @@ import msgspec
 from .._jsonable import MAX_DEPTH, Jsonable, encode, freeze
 from .._messages import MAX_MEDIA, File, Image, Text, ToolCall, ToolResult, check_part
 from ..errors import NotStorable
-from ._schema import is_pydantic
+from ._kinds import is_pydantic
 
 MAX_TEXT = 20_000_000
 """Bytes of UTF-8 that an output may have; what a model is shown of it is bounded elsewhere."""

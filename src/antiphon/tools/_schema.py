@@ -12,6 +12,7 @@ import msgspec
 
 from .._jsonable import Jsonable, check, encode
 from ..errors import Misuse, NotStorable
+from ._kinds import is_pydantic
 from ._signature import Parameter, Signature
 
 Schema = dict[str, Jsonable]
@@ -55,11 +56,6 @@ def alternatives(hint: Any) -> tuple[Any, ...]:
     except TypeError:
         return get_args(hint)
     return (hint,)
-
-
-def is_pydantic(kind: Any) -> bool:
-    """Whether a type is a pydantic model; pydantic itself is never imported."""
-    return isinstance(kind, type) and hasattr(kind, "model_json_schema") and hasattr(kind, "model_validate")
 
 
 def _property(parameter: Parameter, writer: _Writer, *, name: str) -> Schema:

@@ -6,13 +6,12 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from importlib import import_module
 from typing import Any, TypedDict, Unpack, overload
 
 from .._jsonable import Jsonable, check
 from .._tool_spec import ToolSpec
 from ..errors import Misuse
-from ._schema import alternatives, parameters_schema
-from ._signature import context_parameter, function_name, parameters_beside, read_signature
 
 Approval = bool | Callable[..., bool]
 """Whether a call waits for a person: always, never, or what a function of the arguments (one mapping of JSON values)
@@ -86,18 +85,20 @@ class Tool:
     def __post_init__(self) -> None:
         _check(self)
         # As functools.wraps does, so that help() and inspect.signature() show the function.
-        self._set(__wrapped__=self.run, __name__=function_name(self.run), __doc__=getattr(self.run, "__doc__", None))
+        reading = _reading()
+        name = reading.function_name(self.run)
+        self._set(__wrapped__=self.run, __name__=name, __doc__=getattr(self.run, "__doc__", None))
         if self.parameters is not None:
             _check_schema(self.name, self.parameters)
-            untold = parameters_beside(self.run, self.parameters)
-            self._set(context=context_parameter(self.run), untold=untold)
+            untold = reading.parameters_beside(self.run, self.parameters)
+            self._set(context=reading.context_parameter(self.run), untold=untold)
             return
-        signature = read_signature(self.run)
+        signature, schema = reading.read_signature(self.run), import_module("._schema", __package__)
         self._set(
             description=self.description or signature.description,
-            parameters=parameters_schema(signature, name=function_name(self.run)),
+            parameters=schema.parameters_schema(signature, name=name),
             context=signature.context,
-            hints={each.name: alternatives(each.hint) for each in signature.parameters},
+            hints={each.name: schema.alternatives(each.hint) for each in signature.parameters},
         )
 
     def _set(self, **found: Any) -> None:
@@ -174,6 +175,11 @@ def without_patterns(tool: Tool) -> Tool:
     return tool
 
 
+def _reading() -> Any:
+    """What reads functions: a process that has no tools never loads it."""
+    return import_module("._signature", __package__)
+
+
 def _made(function: Callable[..., Any], options: ToolOptions) -> Tool:
     if not callable(function):
         raise Misuse(f"a {type(function).__name__} stands where a tool belongs", "give a function or a Tool")
@@ -181,7 +187,7 @@ def _made(function: Callable[..., Any], options: ToolOptions) -> Tool:
         raise Misuse(f"{function!r} is a tool already", "give the options to the one decorator")
     name = options.get("name")
     rest: Any = {key: value for key, value in options.items() if key != "name"}
-    return Tool(function, name=function_name(function) if name is None else name, **rest)
+    return Tool(function, name=_reading().function_name(function) if name is None else name, **rest)
 
 
 def _check(tool: Tool) -> None:
