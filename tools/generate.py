@@ -70,6 +70,7 @@ OTHER_SAMPLES: Mapping[str, Mapping[str, Any]] = {
     "StoreUnreadable": {"why": "permission denied"},
     "Overloaded": {"status": 529},
     "Unreachable": {"status": None, "found": "connection refused"},
+    "McpServerDown": {"name": "git", "why": "it exited with 1", "during_call": False},
     "ToolDenied": {"why": "deny: 'search'"},
     "TurnOver": {"what": "steered"},
     "IllegalEntry": {"why": "turn 't1' is completed"},

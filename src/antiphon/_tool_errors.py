@@ -75,6 +75,25 @@ class ToolTimeout(ToolError):
         )
 
 
+class McpServerDown(ToolError):
+    """An MCP server could not be reached, or went away.
+
+    Attributes:
+        name: the server.
+        why: what is known of the reason.
+        during_call: whether a call had been sent, so that it may have taken effect.
+    """
+
+    def __init__(self, name: str, why: str, *, during_call: bool = False) -> None:
+        self.name, self.why, self.during_call = name, why, during_call
+        if during_call:
+            told = "went away during the call"
+            advice = "it may have taken effect, so look before calling it again"
+        else:
+            told, advice = "cannot be reached, nothing was run", "go on without its tools, or try again later"
+        super().__init__(f"MCP server {name!r} {told}: {why}; {advice}")
+
+
 def near_names(name: str, names: Sequence[str], *, most: int = 3) -> list[str]:
     """Names that may have been meant: those spelled alike, then those that hold the name or stand in it."""
     wanted = name.casefold()

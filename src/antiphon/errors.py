@@ -6,7 +6,7 @@
     ├ SessionError    SessionBusy · TurnOver · SessionClosed
     ├ ModelError      RateLimited · Overloaded · Unreachable · BadCredentials · Refused · InvalidRequest
     │                 ContextTooLong · MalformedReply · PullFailed · UnknownModel · MissingExtra
-    ├ ToolError       UnknownTool · InvalidArguments · ToolDenied · ToolTimeout
+    ├ ToolError       UnknownTool · InvalidArguments · ToolDenied · ToolTimeout · McpServerDown
     ├ ContextError    WindowTooSmall · SummaryFailed
     ├ TurnError       TurnFailed · TurnCanceled · TurnInterrupted
     └ Misuse          IllegalEntry · NotStorable
@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from ._errors import AntiphonError as AntiphonError
 from ._tool_errors import InvalidArguments as InvalidArguments
+from ._tool_errors import McpServerDown as McpServerDown
 from ._tool_errors import ToolDenied as ToolDenied
 from ._tool_errors import ToolError as ToolError
 from ._tool_errors import ToolTimeout as ToolTimeout

@@ -116,6 +116,13 @@ ERRORS: list[tuple[AntiphonError, str]] = [
         errors.InvalidArguments("search", ["'limit' is missing"]),
         "the arguments of 'search' do not fit, nothing was run: 'limit' is missing; put that right and call again",
     ),
+    (
+        errors.McpServerDown("git", "it exited with 1"),
+        (
+            "MCP server 'git' cannot be reached, nothing was run: it exited with 1; go on without its tools,"
+            " or try again later"
+        ),
+    ),
     (errors.ToolDenied("pay", "deny: 'pay'"), "tool 'pay' may not be run: deny: 'pay'; go on without it"),
     (
         errors.ToolTimeout("pay", 2.5),

@@ -6,12 +6,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .._tool_errors import InvalidArguments, ToolDenied, ToolError, ToolTimeout, UnknownTool
+    from .._tool_errors import InvalidArguments, McpServerDown, ToolDenied, ToolError, ToolTimeout, UnknownTool
     from ._arguments import Prepared, prepared
     from ._execution import run_call, schedule
     from ._mcp import McpServers
     from ._mcp_config import McpHttpServer, McpServer, McpStdioServer
-    from ._mcp_errors import McpServerDown
     from ._policy import Decision, PendingCall, ToolPolicy
     from ._results import error_of, result_of
     from ._tool import Tool, ToolOptions, tool, tools_of
@@ -23,7 +22,7 @@ _HOMES = {
     "InvalidArguments": ".._tool_errors",
     "McpHttpServer": "._mcp_config",
     "McpServer": "._mcp_config",
-    "McpServerDown": "._mcp_errors",
+    "McpServerDown": ".._tool_errors",
     "McpServers": "._mcp",
     "McpStdioServer": "._mcp_config",
     "PendingCall": "._policy",

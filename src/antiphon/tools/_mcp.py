@@ -11,9 +11,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from .._messages import ToolResult
+from .._tool_errors import McpServerDown
 from ..errors import MissingExtra, Misuse
 from ._mcp_config import McpServer, servers_of
-from ._mcp_errors import McpServerDown
 from ._tool import Tool, without_patterns
 
 if TYPE_CHECKING:

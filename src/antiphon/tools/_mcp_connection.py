@@ -16,8 +16,8 @@ from mcp import Client, MCPError
 from mcp_types import Tool as Listed
 
 from .._messages import ToolResult
+from .._tool_errors import McpServerDown
 from ._mcp_config import McpServer, McpStdioServer
-from ._mcp_errors import McpServerDown
 from ._mcp_sdk import Signals, all_tools, answered, connected, is_over, is_refusal, schema_fault
 from ._mcp_stderr import StderrLog
 
