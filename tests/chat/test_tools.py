@@ -667,3 +667,19 @@ async def test_words_beside_calls_are_no_reply() -> None:
     _, _, session = await talking([calls(("a", "works"), words="I look"), "so"], [works])
     assert (await session.ask("hi")).text == "so"
     assert [part for part in session.turns()[0].messages[1].parts if isinstance(part, Text)] == [Text("I look")]
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["own", "another"])
+async def test_a_tool_may_wait_for_another_session_and_not_for_its_own(own: bool) -> None:
+    """Waiting for the turn that waits for the tool would never end, so it is refused; another session is asked."""
+    sessions: list[Any] = []
+
+    async def ask() -> str:
+        """Ask a session."""
+        return str(await sessions[0].ask("inside", when_busy="wait"))
+
+    _, _, session = await talking([calls(("a", "ask")), "so"], [ask])
+    sessions.append(session if own else await Chat(ScriptedModel("from there")).create_session())
+    assert (await session.ask("hi")).text == "so"
+    told = "waits for that turn to end" if own else "from there"
+    assert told in results(session)[0].text

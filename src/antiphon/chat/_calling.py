@@ -16,13 +16,13 @@ from ..context._stubs import READ_RESULT, result_by_ref
 from ..errors import InvalidArguments, ToolDenied, ToolError, UnknownTool
 from ..journal._entries import ToolReturned
 from ..models._events import Replied
-from ..tools import PendingCall, Tool, ToolContext, error_of, prepared, run_call, schedule
-from ..tools._arguments import Prepared
+from ..tools import PendingCall, Prepared, Tool, ToolContext, error_of, prepared, run_call, schedule
 from ..tools._results import error_text
 from ..transcript import Transcript
 from . import _events as events
 from ._effects import Judge, Judged, Open, OpenCall, RunCalls, Verdict
 from ._hooks import filtered, with_arguments
+from ._inside import inside
 from ._log import EventLog
 from ._open_calls import as_decided, open_calls, round_of
 from ._plan import TurnPlan
@@ -154,7 +154,8 @@ class Calling:
             round=self._round(),
             report=self._reporting(call),
         )
-        result = await run_call(ready.tool, ready.call, context=context)
+        with inside(self._transcript.session_id):
+            result = await run_call(ready.tool, ready.call, context=context)
         ms = round((time.monotonic() - began) * 1_000)
         result = await self._filtered(result, name=ready.tool.name)
         result = msgspec.structs.replace(result, limit=_limit(ready.tool, result))

@@ -11,6 +11,7 @@ from ..context import Shown
 from ..errors import SessionBusy, SessionClosed
 from ..transcript import Turn
 from ._ground import Ground
+from ._inside import must_be_outside
 from ._live_turn import LiveTurn
 from ._plan import TurnPlan
 from ._planner import Planner
@@ -62,6 +63,8 @@ class Sending:
             return self._steer(running[0], said, key=key)
         if when_busy == "raise" and not known:
             self.must_be_idle()
+        if running and when_busy == "wait":
+            must_be_outside(self._id)
         turn_id = new_id() if key is None else self._keyed(key)
         plan = self._planner.plan(turn_id, said, retry_of=retry_of, options=options)
         return self._start(plan, wait=when_busy == "wait", known=known, owner=owner)
