@@ -8,6 +8,7 @@ from tests.architecture.measure import Finding, Source, functions, length, sourc
 LINES, LINES_OF_STORIES = 25, 40
 STORIES = ("tests/properties/", "tests/faults/")
 PATCHING = {"mock", "monkeypatch", "mocker", "MonkeyPatch", "pytest_mock"}
+"""What no test here may use: this is the list that forbids it."""
 
 
 def patching(source: Source) -> Iterator[Finding]:

@@ -56,7 +56,9 @@ def test_a_call_from_its_own_thread() -> None:
     chat.close()
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.skipif(
+    not hasattr(os, "fork"), reason="what a fork does to a Chat can be tried only where there is os.fork"
+)
 def test_a_call_after_a_fork(tmp_path: Path) -> None:
     """In a forked process a Chat that had been used refuses every call and closes without a word; a new one works."""
     ended = ran(FORKING, tmp_path)

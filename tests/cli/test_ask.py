@@ -119,7 +119,7 @@ def test_a_pipe_that_is_not_utf8_is_refused(terminal: Terminal) -> None:
     assert not terminal.store.exists()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only there a command's words may be any bytes")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux hands a command words that are not UTF-8")
 def test_a_prompt_that_is_not_utf8_is_refused(terminal: Terminal) -> None:
     """A prompt that is not UTF-8 is refused, and nothing is kept."""
     ran = terminal.run_apart("ask", "-m", "echo:", "caf\udce9")

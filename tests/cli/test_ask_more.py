@@ -115,7 +115,10 @@ def test_a_failed_turn_ends_in_one_event(terminal: Terminal) -> None:
     assert ran.err.splitlines()[-1].startswith("antiphon: ")
 
 
-@pytest.mark.skipif(not embedded_model_is_here(), reason="needs the embedded model; `./dev setup` installs it")
+@pytest.mark.skipif(
+    not embedded_model_is_here(),
+    reason="needs the embedded model, which `./dev setup` installs; runs by ./dev fail without",
+)
 def test_a_stopped_turn_ends_in_one_event(terminal: Terminal) -> None:
     """After Ctrl-C the last line says that the turn was canceled, and there is one such line."""
     process = terminal.start("ask", "-m", "local:smollm2", "--jsonl", "Write a long story about the sea and a ship.")

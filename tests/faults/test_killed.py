@@ -25,7 +25,9 @@ When = Literal["before", "after", "half"]
 HOW: tuple[When, ...] = ("before", "after", "half")
 EVERY = 1 if PROVE else 3
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+pytestmark = pytest.mark.skipif(
+    not hasattr(os, "fork"), reason="the process that is killed is a fork of this one, and this system has no os.fork"
+)
 
 
 async def answering(request: TurnRequest) -> Message | str:

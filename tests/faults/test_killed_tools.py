@@ -22,7 +22,9 @@ from tests.faults.killed_tools import key_of
 PROVE = os.environ.get("ANTIPHON_PROVE") == "1"
 TURNS, KILLS = (400, 600) if PROVE else (20, 30)
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+pytestmark = pytest.mark.skipif(
+    not hasattr(os, "fork"), reason="the process that is killed is a fork of this one, and this system has no os.fork"
+)
 
 
 @dataclass

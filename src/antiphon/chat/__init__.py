@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from .._lazy import lazily
 
 if TYPE_CHECKING:
     from ._chat import Chat
@@ -41,40 +42,40 @@ if TYPE_CHECKING:
     from ._why import Fate
 
 _HOMES = {
-    "Canceled": "_events",
-    "Chat": "_chat",
-    "Compacted": "_events",
-    "Compacting": "_events",
-    "Completed": "_events",
-    "ContextBuilt": "_events",
-    "Event": "_events",
-    "Failed": "_events",
-    "Fate": "_why",
-    "Hooks": "_hooks",
-    "Limits": "_limits",
-    "LiveTurn": "_live_turn",
-    "ModelReplied": "_events",
-    "ReasoningDelta": "_events",
-    "Reply": "_reply",
-    "Responder": "_responder",
-    "Retrying": "_events",
-    "Session": "_session",
-    "SessionEvents": "_listening",
-    "SessionSummary": "_listing",
-    "State": "_state",
-    "StateChanged": "_events",
-    "Steered": "_events",
-    "TextDelta": "_events",
-    "ToolCalled": "_events",
-    "ToolProgress": "_events",
-    "ToolReturned": "_events",
-    "TurnAccepted": "_events",
-    "TurnOptions": "_limits",
-    "TurnRequest": "_responder",
-    "Waiting": "_events",
-    "WhatIf": "_what_if_result",
-    "WhatIfCall": "_what_if_result",
-    "what_if": "_what_if",
+    "Canceled": "._events",
+    "Chat": "._chat",
+    "Compacted": "._events",
+    "Compacting": "._events",
+    "Completed": "._events",
+    "ContextBuilt": "._events",
+    "Event": "._events",
+    "Failed": "._events",
+    "Fate": "._why",
+    "Hooks": "._hooks",
+    "Limits": "._limits",
+    "LiveTurn": "._live_turn",
+    "ModelReplied": "._events",
+    "ReasoningDelta": "._events",
+    "Reply": "._reply",
+    "Responder": "._responder",
+    "Retrying": "._events",
+    "Session": "._session",
+    "SessionEvents": "._listening",
+    "SessionSummary": "._listing",
+    "State": "._state",
+    "StateChanged": "._events",
+    "Steered": "._events",
+    "TextDelta": "._events",
+    "ToolCalled": "._events",
+    "ToolProgress": "._events",
+    "ToolReturned": "._events",
+    "TurnAccepted": "._events",
+    "TurnOptions": "._limits",
+    "TurnRequest": "._responder",
+    "Waiting": "._events",
+    "WhatIf": "._what_if_result",
+    "WhatIfCall": "._what_if_result",
+    "what_if": "._what_if",
 }
 
 __all__ = [
@@ -115,13 +116,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # A type checker would take any name for one of ours.
-
-    def __getattr__(name: str) -> Any:
-        if name not in _HOMES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        found = getattr(import_module(f".{_HOMES[name]}", __name__), name)
-        globals()[name] = found
-        return found
+    __getattr__ = lazily(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from .._lazy import lazily
 
 if TYPE_CHECKING:
     from ._assembly import Shown
@@ -19,29 +20,29 @@ if TYPE_CHECKING:
     from ._view import Asks, Assembled, Context, ContextFunction, Derived, View
 
 _HOMES = {
-    "Asks": "_view",
-    "Assembled": "_view",
-    "Budget": "_budget",
-    "Compacts": "_summarizing",
-    "Context": "_view",
-    "ContextFunction": "_view",
-    "Derived": "_view",
-    "FullContext": "_full",
-    "LayeredContext": "_layered",
-    "Shown": "_assembly",
-    "Source": "_source",
-    "SourceFunction": "_source",
-    "Summary": "_summarizing",
-    "SummaryContext": "_summary",
-    "TokenCounter": "_tokens",
-    "View": "_view",
-    "counter_for": "_families",
-    "estimate_tokens": "_tokens",
-    "exact_counter": "_families",
-    "safe_cut": "_cutting",
-    "source": "_source",
-    "summary_prompt": "_summarizing",
-    "trim": "_cutting",
+    "Asks": "._view",
+    "Assembled": "._view",
+    "Budget": "._budget",
+    "Compacts": "._summarizing",
+    "Context": "._view",
+    "ContextFunction": "._view",
+    "Derived": "._view",
+    "FullContext": "._full",
+    "LayeredContext": "._layered",
+    "Shown": "._assembly",
+    "Source": "._source",
+    "SourceFunction": "._source",
+    "Summary": "._summarizing",
+    "SummaryContext": "._summary",
+    "TokenCounter": "._tokens",
+    "View": "._view",
+    "counter_for": "._families",
+    "estimate_tokens": "._tokens",
+    "exact_counter": "._families",
+    "safe_cut": "._cutting",
+    "source": "._source",
+    "summary_prompt": "._summarizing",
+    "trim": "._cutting",
 }
 
 __all__ = [
@@ -71,13 +72,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # A type checker would take any name for one of ours.
-
-    def __getattr__(name: str) -> Any:
-        if name not in _HOMES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        found = getattr(import_module(f".{_HOMES[name]}", __name__), name)
-        globals()[name] = found
-        return found
+    __getattr__ = lazily(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -158,6 +158,7 @@ def _foreign(kind: type, value: Any) -> Any:
         return kind.model_validate(value)  # type: ignore[attr-defined]
     if issubclass(kind, PurePath):
         return kind(value)
+    # How a hook tells msgspec that it does not know a type either (msgspec's documentation, "Extending").
     raise NotImplementedError(f"no JSON becomes a {kind.__name__}")
 
 

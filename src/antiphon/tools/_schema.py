@@ -98,6 +98,7 @@ def _foreign(kind: Any) -> Schema:
         return dict(kind.model_json_schema())
     if isinstance(kind, type) and issubclass(kind, PurePath):
         return {"type": "string", "format": "path"}
+    # How a hook tells msgspec that it does not know a type either; `_property` makes a Misuse of it.
     raise NotImplementedError
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..._lazy import lazily
 
 if TYPE_CHECKING:
     from .._history import History as History
@@ -42,13 +43,7 @@ __all__ = [
 
 
 if not TYPE_CHECKING:  # A type checker would take any name for one of ours.
-
-    def __getattr__(name: str) -> Any:
-        if name not in _PUBLIC:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        found = getattr(import_module(_PUBLIC[name], __name__), name)
-        globals()[name] = found
-        return found
+    __getattr__ = lazily(__name__, _PUBLIC)
 
 
 def __dir__() -> list[str]:
