@@ -60,7 +60,7 @@ def test_what_was_lost_is_said(terminal: Terminal) -> None:
     first, unanswered, left, *lost = ran.err.splitlines()
     assert first == "imported 2 turns, 5 messages"
     assert unanswered == "without a reply, so no model is shown it: 1 turn"
-    assert left == "left out: 2 system messages; give instructions with -s"
+    assert left == "left out: 2 system messages; give instructions with `antiphon ask -s`"
     assert lost[0] == "left out: message 3: assistant before anyone asked"
     assert (len(lost), lost[-1]) == (11, "left out: 2 more")
 

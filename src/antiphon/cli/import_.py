@@ -82,7 +82,7 @@ def told(session: Session, messages: Sequence[Message], *, lost: Sequence[str]) 
     if unanswered:
         found.append(f"without a reply, so no model is shown it: {_counted(unanswered, 'turn')}")
     if system:
-        found.append(f"left out: {_counted(system, 'system message')}; give instructions with -s")
+        found.append(f"left out: {_counted(system, 'system message')}; give instructions with `antiphon ask -s`")
     found += [f"left out: {each}" for each in lost[:_MOST_TOLD]]
     if len(lost) > _MOST_TOLD:
         found.append(f"left out: {len(lost) - _MOST_TOLD:,} more")
